@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from relax_mlir.errors import missing
+from relax_mlir.interpreter import without_collector
 
 _NOTHING = object()
 
@@ -40,7 +41,9 @@ def lazy_exports(
         if name in places:
             value = importlib.import_module(places[name])
         elif name in sources:
-            value = getattr(importlib.import_module(f"relax_mlir.{sources[name]}"), name)
+            with without_collector():
+                module = importlib.import_module(f"relax_mlir.{sources[name]}")
+            value = getattr(module, name)
         elif not name.startswith("_"):
             value = table().get(name, _NOTHING)
         if value is _NOTHING:

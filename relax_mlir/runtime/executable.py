@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from relax_mlir.atomic_file import write_file
 from relax_mlir.errors import ExecutableFormatError
 from relax_mlir.extension_points import extension
+from relax_mlir.interpreter import without_collector
 from relax_mlir.runtime.bytecode.checking import check_executable
-from relax_mlir.runtime.files import text
 from relax_mlir.runtime.files.access import aligned_copy, map_file, read_aligned
 from relax_mlir.runtime.files.constants import CheckedConstants
 from relax_mlir.runtime.files.serialize import dump, parse
@@ -47,10 +46,14 @@ class Executable(Program):
 
     def stats(self) -> str:
         """Return a summary: constants, functions, packed functions."""
+        from relax_mlir.runtime.files import text
+
         return text.stats(self)
 
     def as_text(self) -> str:
         """Return the bytecode as text, in the design document's layout."""
+        from relax_mlir.runtime.files import text
+
         return text.as_text(self)
 
     def as_python(self) -> str:
@@ -60,6 +63,8 @@ class Executable(Program):
         `constants`, and machine code from a name `native`: run it with
         `exec(source, {"constants": ex.constants, "native": ex.native})`.
         """
+        from relax_mlir.runtime.files import text
+
         return text.as_python(self)
 
     def jit(self, *_: Any, **__: Any) -> "Executable":
@@ -114,6 +119,9 @@ class Executable(Program):
             ExecutableFormatError: this executable was loaded from a file that is damaged.
             OSError: the file cannot be written.
         """
+        # Programs that are loaded only need none of it.
+        from relax_mlir.atomic_file import write_file
+
         if weights is None:
             write_file(path, dump(self))
             return
@@ -127,6 +135,7 @@ class Executable(Program):
         write_file(path, parts)
 
     @staticmethod
+    @without_collector()
     def load(
         path: str | os.PathLike[str],
         weights: str | os.PathLike[str] | None = None,

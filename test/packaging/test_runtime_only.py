@@ -13,8 +13,8 @@ from checkout import ROOT
 NEEDED = ("numpy", "numpy.libs", "llvmlite", "tvm_ffi", "typing_extensions.py")
 # The runtime, and the modules below it that need only the standard library.
 RUNTIME = (
-    "__init__.py", "atomic_file.py", "chrome_trace.py", "errors.py",
-    "extension_points.py", "lazy.py", "philox.py", "resampling.py", "runtime", "text_table.py",
+    "__init__.py", "atomic_file.py", "chrome_trace.py", "errors.py", "extension_points.py",
+    "interpreter.py", "lazy.py", "philox.py", "resampling.py", "runtime", "text_table.py",
 )  # fmt: skip
 
 MODEL = """

@@ -13,8 +13,8 @@ from checkout import FOLDERS, ROOT
 # From the bottom; what is in one row stands side by side. A module imports what is below it and
 # what is in its own package, whether at its top, in a function or for type checking only.
 LAYERS = (
-    ("errors",),
-    ("extension_points", "atomic_file", "chrome_trace", "interpreter", "lazy",
+    ("errors", "interpreter"),
+    ("extension_points", "atomic_file", "chrome_trace", "lazy",
      "philox", "resampling", "text_table", "tvm_modules"),
     ("dialects.bindings",),
     ("dialects.buffer_writes", "dialects.context_lock", "dialects.context_memory",
@@ -46,8 +46,8 @@ LAYERS = (
 ROOTS = ("relax_mlir", "relax_mlir.__main__", "relax_mlir.dialects", "relax_mlir.lowering")
 # A machine that runs compiled models has these, and the layer without ours.
 RUNTIME_NEEDS = {"numpy", "llvmlite", "tvm_ffi", "ml_dtypes"}
-RUNTIME_BELOW = ("errors", "extension_points", "atomic_file", "chrome_trace", "lazy",
-                 "philox", "resampling", "text_table")  # fmt: skip
+RUNTIME_BELOW = ("errors", "extension_points", "atomic_file", "chrome_trace", "interpreter",
+                 "lazy", "philox", "resampling", "text_table")  # fmt: skip
 BINDINGS = "relax_mlir.dialects.bindings"
 
 HEIGHT = {f"relax_mlir.{name}": i for i, row in enumerate(LAYERS) for name in row}

@@ -5,13 +5,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from relax_mlir.runtime.bytecode.builtins import PREFIX
 from relax_mlir.runtime.bytecode.instructions import Arg, ArgKind, Instruction, Opcode
-from relax_mlir.runtime.bytecode.polynomials import Polynomial, polynomial, size_formulas
+from relax_mlir.runtime.bytecode.polynomials import polynomial, size_formulas
 from relax_mlir.runtime.bytecode.shape_builtins import NO_VALUE
 from relax_mlir.runtime.profiling.costs import allowed_tree
 from relax_mlir.runtime.program import Program, VMFunction
@@ -69,8 +70,9 @@ class ShapeLocals:
         self._ranks: dict[int, int] = {}
         self._sizes: set[str] = set()
         self._shapes: dict[int, list[str]] = {}
-        self._bytes: dict[int, Polynomial | None] = {}
-        self._formulas: dict[str, Polynomial | None] = {}
+        # Formulas as they are read: few are asked for as polynomials.
+        self._bytes: dict[int, ast.expr] = {}
+        self._trees: dict[str, ast.expr] = {}
         self._known: dict[str, str] = {}
         for i, instr in enumerate(self._code):
             if self._name(instr) == "alloc_shape_heap":
@@ -87,10 +89,14 @@ class ShapeLocals:
             return known and math.prod(dims) * width == size.value
         if size.kind is not ArgKind.REGISTER or shape.kind is not ArgKind.REGISTER:
             return False
-        formula, dims = self._bytes.get(size.value), self._shapes.get(shape.value)
-        if formula is None or dims is None:
+        tree, dims = self._bytes.get(size.value), self._shapes.get(shape.value)
+        if tree is None or dims is None:
             return False
-        return formula in size_formulas(dims, width, self._formulas)
+        with suppress(RecursionError):
+            formula = polynomial(tree)
+            known = {name: polynomial(self._trees[name]) for name in dims if name in self._trees}
+            return formula is not None and formula in size_formulas(dims, width, known)
+        return False
 
     def _name(self, instr: Instruction) -> str:
         """Return a builtin's name without its prefix, "" for any other call."""
@@ -207,8 +213,8 @@ class ShapeLocals:
         wanted = self._slots_of(instr.args[1:], slots)
         if wanted is None or len(wanted) != 1 or not instr.dst.is_plain_register:
             return None
-        if instr.dst.value in self._once and wanted[0] in self._formulas:
-            self._bytes[instr.dst.value] = self._formulas[wanted[0]]
+        if instr.dst.value in self._once and wanted[0] in self._trees:
+            self._bytes[instr.dst.value] = self._trees[wanted[0]]
         return f"{self._operand(instr.dst)} = {wanted[0]}"
 
     def _check_bounds(self, instr: Instruction, slots: list[str]) -> str | None:
@@ -250,13 +256,12 @@ class ShapeLocals:
                     ):
                         return None
             try:
-                formula = polynomial(tree.body)
                 number = _renamed(text, known)
                 if number is None:
                     number = ast.unparse(tree)
             except RecursionError:
                 return None
-            self._formulas[target] = formula
+            self._trees[target] = tree.body
             if number.isdigit() and int(number) <= _MAX:
                 # A dimension that is known; without others it is in no list of factors.
                 self._known[target] = number

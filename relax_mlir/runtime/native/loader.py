@@ -188,12 +188,12 @@ def taking_bfloat16(func: Callable[..., Any]) -> Callable[..., Any]:
 
 # What to do about an argument, by what machine code says of it.
 _HINTS = (
-    (re.compile(r"expected a tensor, got "), "; tensors are numpy arrays: np.asarray(x)"),
+    (r"expected a tensor, got ", "; tensors are numpy arrays: np.asarray(x)"),
     (
-        re.compile(r"buffer '\w+': expected \w*(int|float|bool)\w*, got \w+$"),
+        r"buffer '\w+': expected \w*(int|float|bool)\w*, got \w+$",
         "; x.astype(...) converts an array",
     ),
-    (re.compile(r"buffer '\w+': expected \d+ dimensions, got "), "; x.reshape(...) has others"),
+    (r"buffer '\w+': expected \d+ dimensions, got ", "; x.reshape(...) has others"),
 )
 
 
@@ -202,7 +202,7 @@ def native_error(error: Exception) -> Exception:
     if isinstance(error, VMError):
         return error
     text = str(error)
-    hint = next((hint for pattern, hint in _HINTS if pattern.search(text)), "")
+    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, text)), "")
     return _NATIVE_ERRORS.get(type(error), VMError)(text + hint)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.errors import ArgumentTypeError, FunctionNotFoundError, VMError, did_you_mean
+from relax_mlir.interpreter import without_collector
 from relax_mlir.runtime.bytecode.backtrace import annotate, frame_line, too_deep
 from relax_mlir.runtime.bytecode.builtins import (
     BUILTINS,
@@ -51,7 +52,6 @@ from relax_mlir.runtime.vm.arguments import (
     with_placeholders,
 )
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
-from relax_mlir.runtime.vm.instrument import instrumented
 from relax_mlir.runtime.vm.stateful import STATEFUL, StatefulCalls
 
 ndarray = np.ndarray
@@ -92,6 +92,7 @@ class VirtualMachine(StatefulCalls):
         TypeError: neither an Executable nor a path.
     """
 
+    @without_collector()
     def __init__(
         self,
         executable: Executable | str | Path,
@@ -197,6 +198,9 @@ class VirtualMachine(StatefulCalls):
             return
         if not callable(instrument):
             raise TypeError(f"an instrument is a function, got {instrument!r}")
+        # Few machines have one.
+        from relax_mlir.runtime.vm.instrument import instrumented
+
         self._set_wrap(lambda name, func: instrumented(instrument, name, func))
 
     def _set_wrap(
@@ -307,7 +311,7 @@ class VirtualMachine(StatefulCalls):
     def _body(self, index: int) -> Callable[..., Any]:
         body = self._bodies.get(index)
         if body is None:
-            with self._lock:
+            with self._lock, without_collector():
                 func = self.executable.global_funcs[index]
                 self.executable.verify_function(func)
                 plain = self._wrap is not None
