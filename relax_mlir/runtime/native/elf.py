@@ -38,7 +38,7 @@ _KINDS = {
     9: (4, True, True), 41: (4, True, True), 42: (4, True, True),
 }  # fmt: skip
 # An entry for each global symbol: `jmp *2(%rip)`, which reaches any distance, and its address.
-_JUMP, _ENTRY_SIZE, _ADDRESS_AT = np.frombuffer(b"\xff\x25\x02\0\0\0\0\0", np.uint8), 16, 8
+_JUMP, _ENTRY_SIZE, _ADDRESS_AT = int.from_bytes(b"\xff\x25\x02", "little"), 16, 8
 _COLUMNS = [[_KINDS.get(i, (0,) * 3)[k] for i in range(max(_KINDS) + 1)] for k in range(3)]
 _WIDTH, _IS_RELATIVE, _IS_ENTRY = (np.array(column) for column in _COLUMNS)
 _PAGE, _REACH = mmap.PAGESIZE, 1 << 31
@@ -90,8 +90,9 @@ class Image:
         missing = [name for name in exports if name not in self.symbols]
         pages: Any = (ctypes.c_uint8 * size).from_address(base)
         memory = np.frombuffer(pages, np.uint8)
+        known, near = {**imports, **self.symbols}, {*self.symbols}
         for each in parsed:
-            missing += each.resolve(memory, base, {**imports, **self.symbols}, {*self.symbols})
+            missing += each.resolve(memory, base, known, near)
         if missing:
             raise ValueError(f"symbols not found: {', '.join(dict.fromkeys(missing))}")
         for each in parsed:
@@ -123,26 +124,35 @@ class _Object:
         self.symbols = self._table(_SYMBOL, table["at"], table["size"] // 24)
         self.first = table["info"]
         self.globals = [text(int(at)) for at in self.symbols["name"][self.first :]]
-        self.relocations: list[tuple[int, np.ndarray]] = []
+        # The sections that have some, and how many. Sections have few of them each: what is done to
+        # them is done to those of all, as bytes, for joining tables takes long.
+        self.relocated: list[tuple[int, int]] = []
+        parts = []
         for section in self.rows:
             if section["type"] != _RELOCATIONS:
                 continue
-            rows = self._table(_RELOCATION, section["at"], section["size"] // 24)
+            count = section["size"] // _RELOCATION.itemsize
+            part = self._raw(section["at"], count * _RELOCATION.itemsize)
             if self.rows[section["info"]]["flags"] & _ALLOCATED:
-                self.relocations.append((section["info"], rows))
-                if unknown := {*rows["type"].tolist()} - {*_KINDS}:
-                    raise UnsupportedObjectError(f"relocations of type {min(unknown)}")
+                self.relocated.append((section["info"], count))
+                parts.append(part)
+        self.relocations = np.frombuffer(b"".join(parts), _RELOCATION)
+        if unknown := {*self.relocations["type"].tolist()} - {*_KINDS}:
+            raise UnsupportedObjectError(f"relocations of type {min(unknown)}")
         self.frames: list[int] = []
         # The last one is of sections that are none, such as that of absolute symbols.
         self.places = np.full(len(self.rows) + 1, -1)
         self.entries = 0
         self.addresses = np.zeros(0, "int64")
 
-    def _table(self, dtype: np.dtype[Any], at: int, count: int) -> np.ndarray:
-        part = self.data[at : at + count * dtype.itemsize]
-        if at < 0 or len(part) != count * dtype.itemsize:
+    def _raw(self, at: int, size: int) -> bytes:
+        part = self.data[at : at + size]
+        if at < 0 or len(part) != size:
             raise ValueError("the file is truncated")
-        return np.frombuffer(part.tobytes(), dtype)
+        return part.tobytes()
+
+    def _table(self, dtype: np.dtype[Any], at: int, count: int) -> np.ndarray:
+        return np.frombuffer(self._raw(at, count * dtype.itemsize), dtype)
 
     def _bytes(self, section: Any) -> np.ndarray:
         return self._table(_BYTE, section["at"], section["size"])
@@ -192,16 +202,17 @@ class _Object:
             symbols: addresses by name.
             near: the symbols that are in the image.
         """
-        missing = []
-        for i, name in enumerate(self.globals, self.first):
-            entry = self.entries + _ENTRY_SIZE * (i - self.first)
+        missing, entries = [], [0] * len(self.globals)
+        for number, name in enumerate(self.globals):
             address = symbols.get(name) or _of_process(name)
             if address is None:
                 missing.append(name)
                 continue
-            memory[entry : entry + _ADDRESS_AT] = _JUMP
-            _write(memory, np.array([entry + _ADDRESS_AT]), np.array([address]), 8)
-            self.addresses[i] = address if name in near else base + entry
+            entries[number] = address
+            entry = base + self.entries + _ENTRY_SIZE * number
+            self.addresses[self.first + number] = address if name in near else entry
+        table = np.array([[_JUMP, address] for address in entries], "<i8").reshape(-1)
+        memory[self.entries : self.entries + table.nbytes] = table.view(np.uint8)
         return missing
 
     def fill(self, memory: np.ndarray) -> None:
@@ -212,12 +223,10 @@ class _Object:
 
     def uses(self, base: int) -> np.ndarray:
         """Return the relocations: kinds, places, addresses that they are of."""
-        if not self.relocations:
+        if not self.relocated:
             return np.empty((3, 0), "int64")
-        # Sections have few of them each: what is computed is computed for all.
-        indices = [index for index, _ in self.relocations]
-        counts = [len(rows) for _, rows in self.relocations]
-        rows = np.concatenate([rows for _, rows in self.relocations])
+        indices, counts = map(list, zip(*self.relocated, strict=True))
+        rows = self.relocations
         kind, at, symbol = rows["type"], rows["at"], rows["symbol"].astype("int64")
         entry = base + self.entries + _ADDRESS_AT + _ENTRY_SIZE * (symbol - self.first)
         value = np.where(_IS_ENTRY[kind], entry, self.addresses[symbol])
