@@ -114,10 +114,12 @@ class ControlFlowEmitter(IndexEmitter):
             no()
 
     def either(
-        self, condition: ir.Value, types: Sequence[ir.Type],
+        self, condition: bool | ir.Value, types: Sequence[ir.Type],
         yes: Callable[[], Sequence[ir.Value]], no: Callable[[], Sequence[ir.Value]],
     ) -> list[ir.Value]:  # fmt: skip
-        """Write an `scf.if` that gives what one of two pieces of code returns, of these types."""
+        """Return what one of two pieces of code returns, of these types, as `choose` writes it."""
+        if isinstance(condition, bool):
+            return list((yes if condition else no)())
         made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
         for region, write in zip(made.regions, (yes, no), strict=True):
             with ir.InsertionPoint(region.blocks.append()):

@@ -206,50 +206,71 @@ class Emitter(ParallelEmitter):
         elif mask is None:
             self.op("vector.store", [value, *where])
         elif mask in self._lanes and not self.isa.free_masks:
-            # A masked store takes 12 cycles on Zen 3, and LLVM has none for some elements.
-            self._store_lanes(value, buffer, indices, *self._lanes[mask])
+            self._store_lanes([value], buffer, [indices], *self._lanes[mask])
         else:
             self.op("vector.maskedstore", [*where, mask, value])
 
+    def store_rows(
+        self, values: Sequence[ir.Value], buffer: ir.Value, places: Sequence[Index],
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Store vectors as `vector_store` does, in a buffer of one dimension, with one mask."""
+        if mask in self._lanes and not self.isa.free_masks:
+            self._store_lanes(values, buffer, [[at] for at in places], *self._lanes[mask])
+            return
+        for value, at in zip(values, places, strict=True):
+            self.vector_store(value, buffer, [at], mask)
+
     def _store_lanes(
-        self, value: ir.Value, buffer: ir.Value, indices: Sequence[Index], first: int, live: Index
-    ) -> None:
+        self, values: Sequence[ir.Value], buffer: ir.Value, places: Sequence[Sequence[Index]],
+        first: int, live: Index,
+    ) -> None:  # fmt: skip
         """Store the lanes from `first` to before `live` by powers of two; `first` is 0 if dynamic.
 
-        On Zen 4 with AVX2, depthwise convolutions of any size take 0.6 to 0.8 of the time that
-        masked stores of the last columns take (`depthwise_*` of benchmarks/kernels.py).
+        A masked store takes 12 cycles on Zen 3, and LLVM has none for some elements. On Zen 4 with
+        AVX2, depthwise convolutions of any size take 0.6 to 0.8 of the time that masked stores of
+        the last columns take (`depthwise_*` of benchmarks/kernels.py).
         """
-        *outer, at = indices
-        lanes = value.type.shape[0]
+        lanes = values[0].type.shape[0]
+
+        def store(begin: Index, first: int, count: int) -> None:
+            for value, (*outer, at) in zip(values, places, strict=True):
+                self.vector_store(self.part(value, first, count), buffer, [*outer, at + begin])
+
         if isinstance(live, int):
             while first < live:
                 count = first & -first or lanes
                 while first + count > live:
                     count //= 2
-                self.vector_store(self.part(value, first, count), buffer, [*outer, at + first])
+                store(first, first, count)
                 first += count
             return
         if (unit := lanes & -lanes) < lanes:
-            for at_lane in range(0, lanes, unit):
-                there = [*outer, at + at_lane]
-                self._store_lanes(self.part(value, at_lane, unit), buffer, there, 0, live - at_lane)
+            for begin in range(0, lanes, unit):
+                parts = [self.part(value, begin, unit) for value in values]
+                there = [[*outer, at + begin] for *outer, at in places]
+                self._store_lanes(parts, buffer, there, 0, live - begin)
             return
         live = self.max(live, 0)
         with self.when(self.compare("sge", live, lanes)) as whole:
-            self.vector_store(value, buffer, indices)
+            store(0, 0, lanes)
         with self.otherwise(whole):
+            begin: Index = 0
             while lanes > 1:
                 lanes //= 2
-                low, high = (self.part(value, part * lanes, lanes) for part in range(2))
+                low, high = ([self.part(v, at, lanes) for v in values] for at in (0, lanes))
 
-                def store(low: ir.Value = low, high: ir.Value = high, at: Index = at) -> list:
-                    self.vector_store(low, buffer, [*outer, at])
-                    return [high]
+                def some(
+                    begin: Index = begin, count: int = lanes, rest: list[ir.Value] = high
+                ) -> list[ir.Value]:
+                    store(begin, 0, count)
+                    return rest
 
-                (value,) = self.either(
-                    self.compare("ne", live & lanes, 0), [low.type], store, lambda low=low: [low]
+                types = [value.type for value in low]
+                values = self.either(
+                    self.compare("ne", live & lanes, 0), types, some, lambda low=low: low
                 )
-                at = at + (live & lanes)
+                begin += live & lanes
 
     def prefetch(
         self, buffer: ir.Value, index: Index, write: bool = False, far: bool = False

@@ -33,9 +33,9 @@ from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes
 
 
 def reads_in_place(pool: DepthwisePool, machine: Machine) -> bool:
-    """Whether planes are read in place: windows are small, and masks are free."""
+    """Whether planes are read in place: windows are small, and loads may have masks."""
     width = pool.image.buffer.type.element_type.width
-    if not machine.isa.free_masks or not machine.can_mask(width):
+    if not machine.can_mask(width):
         return False
     last = pool.axes[-1:] if pool.row is None else pool.axes[-2:]
     if pool.row is not None and pool.row not in last[0].inner:
@@ -147,11 +147,14 @@ class InPlaceNchw(DepthwisePoolWriter):
         sure = self.shifts[-1] - self.after
         self.pixels: PixelMasks = PixelMasks(emit, lanes, self.counts[-1], self.pool.stride, sure)
         cols = self.extent(self.pool.col)
-        # The last vector holds those at the border, whether it is full or not.
+        # The last vector holds those at the border. It ends with the row, and overlaps the one
+        # before, unless an epilogue or sums in memory may read what was stored there.
         self.whole: Index = emit.round_down(cols - 1, lanes)
         self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
-        rest = emit.mask(cols - self.whole, lanes)
-        self.last: Tile = Tile(0, 0, 0, self.whole, self.pixels.kept(rest), inside=True)
+        self.last: Tile = Tile(0, 0, 0, cols - lanes, before=1)
+        if self.finish is not None or self.pool.flat.init is None:
+            rest = self.pixels.kept(emit.mask(cols - self.whole, lanes))
+            self.last = Tile(0, 0, 0, self.whole, rest, before=lanes)
         around = self._fill_value()
         self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
         # Which pixels the tiles at the borders load, by where the first one is.
@@ -160,10 +163,13 @@ class InPlaceNchw(DepthwisePoolWriter):
             {} if self.whole == 0 else self._kept_masks(self.last)
         )
 
-    def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
-        """Return the masks of a tile's loads of a row."""
+    def _masks(self, tile: Tile) -> dict[int, ir.Value | None]:
+        """Return the masks of a tile's loads of a row, by their first pixel."""
         firsts = {first for shift in self.shifts for first in self.sources.loads(shift, tile.col)}
-        return {x: self.pixels.kept(self.pixels.mask(tile, x)) for x in sorted(firsts)}
+        return {x: self.pixels.mask(tile, x) for x in sorted(firsts)}
+
+    def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
+        return {x: self.pixels.kept(mask) for x, mask in self._masks(tile).items()}
 
     def _row_tiles(self, low: Index, high: Index) -> Iterator[Tile]:
         """Write loops over tiles of rows; yields the tile of each."""
@@ -191,7 +197,7 @@ class InPlaceNchw(DepthwisePoolWriter):
                 guard.enter_context(emit.when(emit.compare("sgt", whole, 0)))
             if whole != lanes:
                 with emit.loop(lanes, whole, lanes) as col:
-                    inner = replace(tile, col=col.counter, inside=True, follows=True)
+                    inner = replace(tile, col=col.counter, before=lanes, follows=True)
                     self._tile(env, inner, {})
             self._tile(env, self.last.of_rows(tile), self.last_masks)
 
@@ -206,20 +212,33 @@ class InPlaceNchw(DepthwisePoolWriter):
         emit, pool = self.emit, self.pool
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
         corner = self.start + tile.col * pool.stride
+        masks = masks or self._masks(tile)
         seen = list(self._image_rows(tile))
         for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
-            load = partial(self._vector, masks, tile, place, live)
-            row = RowPixels(emit, self.sources, tile.col, load, self.shifter)
-            self._take(sums, uses, row.at)
-            # Windows along one axis see one row.
-            far = any(not isinstance(stride, int) for stride in self.source_strides[-2:-1])
-            if far and self.machine.isa.tables:
-                # LLVM would hoist the loads of all rows of dynamic length, and spill.
-                done = sorted({use.row for use in uses})
-                for at, value in zip(
-                    done, emit.register_barrier([sums[i] for i in done]), strict=True
-                ):
-                    sums[at] = value
+            done = sorted({use.row for use in uses})
+
+            def taken(
+                inside: bool, place: Index = place, uses: list[Use] = uses, done: list[int] = done
+            ) -> list[ir.Value]:
+                row = RowPixels(
+                    emit, self.sources, tile.col,
+                    lambda first: self.load(
+                        place + first, masks[first], masks[first] and self._fill_value()
+                    ),
+                    self.shifter,
+                )  # fmt: skip
+                around = self._fill_value()
+                after = list(sums)
+                self._take(after, uses, row.at if inside else lambda shift: around)
+                return [after[at] for at in done]
+
+            types = [self.vector] * len(done)
+            values = emit.either(live, types, partial(taken, True), partial(taken, False))
+            if self.down is not None:
+                # LLVM would hoist the loads of all rows, and spill.
+                values = emit.register_barrier(values)
+            for at, value in zip(done, values, strict=True):
+                sums[at] = value
         self._store(env, tile, sums)
 
     def _take(
@@ -280,64 +299,51 @@ class InPlaceNchw(DepthwisePoolWriter):
             yield offset, live, uses[offset]
 
     def _walk(self, row: Index, corner: Index, seen: Sequence[Seen]) -> Iterator[Index]:
-        """Yield where rows of the image are, from that of a place in the plane's first row.
-
-        That place stands for rows that are not there: of a page that is not there either a load
-        takes long even where all of its lanes are off.
-        """
-        emit, place, reached = self.emit, corner, 0
+        """Yield where rows of the image are, from that of a place in the plane's first row."""
+        place, reached = corner, 0
         if self.down is not None:
             first = row * self.step - self.above
             place += first * self.source_strides[-2]
-        for offset, live, _ in seen:
+        for offset, _, _ in seen:
             if self.down is not None:
                 # One follows from the last: an addition is cheaper than keeping them all.
                 place += (offset - reached) * self.source_strides[-2]
                 reached = offset
-            yield place if isinstance(live, bool) else emit.select(live, place, corner)
-
-    def _vector(
-        self, masks: dict[int, ir.Value | None], tile: Tile, place: Index, live: ir.Value | bool,
-        first: int,
-    ) -> ir.Value:  # fmt: skip
-        """Load adjacent pixels of a row, from so far beyond the tile's column."""
-        if first not in masks:
-            masks[first] = self.pixels.mask(tile, first)
-        return self.load_live(place + first, masks[first], live)
-
-    def load_live(self, at: Index, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value:
-        """Load pixels of a row of the image, or what is around it where that is none."""
-        if live is False:
-            return self._fill_value()
-        mask = self.live_mask(mask, live)
-        return self.load(at, mask, None if mask is None else self._fill_value())
-
-    def live_mask(self, mask: ir.Value | None, live: ir.Value | bool) -> ir.Value | None:
-        """Return a mask, or one of all lanes, that is off where a row is not there."""
-        emit = self.emit
-        if isinstance(live, bool):
-            return mask
-        all_ = emit.op("vector.broadcast", [live], self.pixels.type)
-        return all_ if mask is None else emit.both(mask, all_)
+            yield place
 
     def _store(self, env: dict[int, Index], tile: Tile, sums: Sequence[ir.Value]) -> None:
         """Store the rows of a tile that are there."""
         emit = self.emit
-        at: Index = 0
-        if self.finish is None:
-            at = self.out.at(self._place(env, tile, 0)).offset
+        if self.finish is None and isinstance(tile.left, int):
+            places = [self.out.at(self._place(env, tile, 0)).offset]
+            for _ in sums[1 : tile.left]:
+                places.append(places[-1] + self.out.stride(self.pool.row))
+            *rows, last = zip(sums, places, strict=False)
+            self._store_rows(rows, tile, overwrites=True)
+            self._store_rows([last], tile, overwrites=False)
+            return
         for row, value in enumerate(sums):
-            with ExitStack() as guard:
-                if row and isinstance(live := emit.holds("slt", row, tile.left), ir.Value):
-                    guard.enter_context(emit.when(live))
-                elif row and not live:
-                    return
-                if self.finish is None:
-                    emit.vector_store(value, self.out.base, [at], tile.mask)
-                else:
-                    self.put(value, self._place(env, tile, row), tile.mask)
-            if self.finish is None:
-                at += self.out.stride(self.pool.row)
+            put = partial(self.put, value, self._place(env, tile, row), tile.mask)
+            emit.if_any(tile.left - row if row else 1, put)
+
+    def _store_rows(
+        self, rows: Sequence[tuple[ir.Value, Index]], tile: Tile, overwrites: bool
+    ) -> None:
+        """Store rows of sums at their places; `overwrites` says that a further row is stored next.
+
+        Where that begins no further than half a vector away, and is the next in memory, it may
+        overwrite what a whole vector stores behind a row.
+        """
+        emit, pool = self.emit, self.pool
+        cols, short = pool.flat.iters[pool.col].extent, False
+        if overwrites and tile.col == 0 and pool.row is not None and not emit.isa.free_masks:
+            short = pool.out.strides[pool.row] == cols and emit.holds(
+                "sle", self.lanes, emit.size(cols) * 2
+            )
+        if rows:
+            values, places = zip(*rows, strict=True)
+            write = partial(emit.store_rows, values, self.out.base, places)
+            emit.choose(short, lambda: write(None), lambda: write(tile.mask))
 
 
 # Vectors of a register tile.
@@ -349,7 +355,7 @@ _COMMON_ROWS = (7,)
 def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
     """Return the columns of outputs up to which two rows share a vector."""
     lanes = machine.lanes(pool.element)
-    if lanes is None or pool.row is None or pool.flat.init is None:
+    if lanes is None or pool.row is None or pool.flat.init is None or not machine.isa.tables:
         return 0
     span = 1
     for i, factor in pool.axes[-1].inner.items():
@@ -435,8 +441,7 @@ class PairedRowsNchw(InPlaceNchw):
             upper = Tile(tile.row + half, half, above)
             tops, bottoms = ([*self._image_rows(part)] for part in (lower, upper))
             masks = [
-                [(live, self.live_mask(self.row_mask, live)) for _, live, _ in seen]
-                for seen in (tops, bottoms)
+                [(live, self._live_mask(live)) for _, live, _ in seen] for seen in (tops, bottoms)
             ]
             with self._planes(spans) as env:
                 corner = self.start + self.shifts[0]
@@ -448,12 +453,32 @@ class PairedRowsNchw(InPlaceNchw):
                 sums = [self.splat(self.pool.flat.init)] * half
                 for ats, pair, (_, _, uses) in rows:
                     pixels = [
-                        self.load_live(at, mask, live is not False)
+                        self._load_live(at, corner, mask, live)
                         for at, (live, mask) in zip(ats, pair, strict=True)
                     ]
                     picked = {x: self._picked(pixels, x) for x in {use.shift: 0 for use in uses}}
                     self._take(sums, uses, picked.__getitem__)
                 self._store_halves(env, tile, sums)
+
+    def _load_live(
+        self, at: Index, corner: Index, mask: ir.Value | None, live: ir.Value | bool
+    ) -> ir.Value:
+        """Load pixels of a row of the image, or what is around it where that is none.
+
+        A place in the plane's first row stands for rows that are not there: of a page that is not
+        there either a load takes long even where all of its lanes are off.
+        """
+        if live is False:
+            return self._fill_value()
+        place = at if live is True else self.emit.select(live, at, corner)
+        return self.load(place, mask, None if mask is None else self._fill_value())
+
+    def _live_mask(self, live: ir.Value | bool) -> ir.Value:
+        """Return the mask of a row's pixels, which is off where the row is not there."""
+        if isinstance(live, bool):
+            return self.row_mask
+        every = self.emit.op("vector.broadcast", [live], self.pixels.type)
+        return self.emit.both(self.row_mask, every)
 
     def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:
         lanes = self.lanes

@@ -373,7 +373,7 @@ class Tile:
         left: how many of them exist.
         col: the first column.
         mask: the lanes that are outputs, None for all.
-        inside: whether a whole vector of columns is before this one.
+        before: how many columns are before this vector at least.
         follows: whether there are columns after this vector.
     """
 
@@ -382,7 +382,7 @@ class Tile:
     left: Index
     col: Index = 0
     mask: ir.Value | None = None
-    inside: bool = False
+    before: int = 0
     follows: bool = False
 
     def of_rows(self, other: "Tile") -> "Tile":
@@ -420,7 +420,7 @@ class PixelMasks:
         mask = None
         if first + lanes - 1 > self._sure + more * stride:
             mask = emit.mask(self._count - at, lanes)
-        if first < 0 and not (tile.inside and -first <= lanes * stride):
+        if first < 0 and -first > tile.before * stride:
             mask = self.without(mask, -at)
         return mask
 
