@@ -87,16 +87,9 @@ def size_of(values: Mapping[str, int] | None = None) -> Size:
     return lambda expr: max(0, expr.evaluate({s: known.get(s, _SOME_SIZE) for s in expr.symbols}))
 
 
-def nest_work(flat: FlatNest, machine: Machine, size: Size, lanes: int | None = None) -> Work:
-    """Return the work of a nest whose steps are computed one vector after the other.
-
-    Args:
-        flat: the nest.
-        machine: what for.
-        size: the values of sizes.
-        lanes: elements that are computed together; by default those of a register.
-    """
-    count = lanes or machine.isa.lanes(bits_of(flat.value.type))
+def nest_work(flat: FlatNest, machine: Machine, size: Size) -> Work:
+    """Return the work of a nest whose steps are computed one vector after the other."""
+    count = machine.isa.lanes(bits_of(flat.value.type))
     ops, loads = _of_each_vector(flat)
     counts = [_instructions(op.name, machine) for op in ops]
     is_fused = bool(ops) and ops[-1].name == "arith.mulf"

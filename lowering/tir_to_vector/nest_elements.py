@@ -42,9 +42,8 @@ class Lanes:
 
 
 Carried = list[ir.Value]
-# Writes some lanes; in a map non-temporally or not.
+# Writes some lanes.
 Chunk = Callable[[Lanes], object]
-MapChunk = Callable[[Lanes, bool], None]
 
 # Independent vectors that hide latency.
 WIDE = 4
