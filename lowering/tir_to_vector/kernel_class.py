@@ -146,6 +146,19 @@ class KernelClass:
     join: Callable[[Problem, Problem], Problem | None] | None = None
 
 
+@dataclass
+class NestForm:
+    """A nest, and along what its lanes are: an iterator, or those that a transpose exchanges."""
+
+    flat: FlatNest
+    along: Any
+
+    @property
+    def element(self) -> ir.Type:
+        """The type of what is stored."""
+        return self.flat.written.type.element_type
+
+
 def one_nest(
     name: str,
     match: Callable[[Nests], Any],

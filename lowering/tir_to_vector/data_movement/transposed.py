@@ -3,14 +3,14 @@
 import functools
 import operator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
@@ -33,19 +33,6 @@ _ROWS, _ROWS_PLAIN = 48, 64
 _REGISTER = 512
 # The cost of an element, in FMAs.
 _ELEMENT = 16
-
-
-@dataclass
-class Transpose:
-    """A nest that reads along one iterator and writes along another."""
-
-    flat: FlatNest
-    along: tuple[int, int]
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the elements."""
-        return self.flat.written.type.element_type
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
@@ -313,11 +300,11 @@ class TransposeWriter(NestWriter):
         return super()._get(op, lanes.where({self.along: lanes.at}) if self._crosses(op) else lanes)
 
 
-def _match_first(nests: Nests) -> Transpose | str:
+def _match_first(nests: Nests) -> NestForm | str:
     if isinstance(nests.merged, str):
         return nests.merged
     along = transposed_iters(nests.merged)
-    return along if isinstance(along, str) else Transpose(nests.merged, along)
+    return along if isinstance(along, str) else NestForm(nests.merged, along)
 
 
 TRANSPOSE = one_nest(

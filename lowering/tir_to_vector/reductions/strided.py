@@ -1,14 +1,13 @@
 """Strided reductions: lanes load every n-th element, backwards, or one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth, join
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
@@ -105,24 +104,6 @@ def _one_by_one(
     return result
 
 
-@dataclass
-class StridedReduction:
-    """A reduction without a loop along which all loads are adjacent.
-
-    Attributes:
-        flat: the nest.
-        vector: the iterator whose steps are lanes.
-    """
-
-    flat: FlatNest
-    vector: int
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.flat.value.type
-
-
 class StridedWriter(NestWriter):
     """Writes a nest with strided lanes."""
 
@@ -147,18 +128,16 @@ class StridedWriter(NestWriter):
         return load_strided(self.emit, self.bases[op], place, stride, lanes.count, self.lanes)
 
 
-def _match_first(nests: Nests) -> StridedReduction | str:
+def _match_first(nests: Nests) -> NestForm | str:
     flat = nests.merged
     if isinstance(flat, str) or flat.total is None:
         return flat if isinstance(flat, str) else "it reduces nothing"
     vector = strided_iter(flat)
-    if vector is None:
-        return "its loads have no iterator of lanes"
-    return StridedReduction(flat, vector)
+    return "its loads have no iterator of lanes" if vector is None else NestForm(flat, vector)
 
 
 STRIDED_REDUCTION = one_nest(
     "reduction of strided elements",
     _match_first,
-    lambda form, emit: StridedWriter(form.flat, form.vector, emit).write([]),
+    lambda form, emit: StridedWriter(form.flat, form.along, emit).write([]),
 )
