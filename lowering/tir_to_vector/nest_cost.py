@@ -9,7 +9,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
 
-# Functions of dozens of instructions, and of one or a few; three of the others count as long.
+# Functions of dozens of instructions, and of one or a few.
 _LONG = frozenset(
     f"math.{name}"
     for name in (
@@ -24,8 +24,6 @@ _QUICK = frozenset(
         "sqrt", "trunc",
     )
 )  # fmt: skip
-# Functions of a step that take longer than its loads and stores.
-_MANY = 8
 # Independent accumulators that hide the latency of an FMA.
 FMA_LATENCY = 8
 # Instructions of elementary functions of float32, as the loops of test/support/inner_loops.py have
@@ -201,22 +199,6 @@ def _is_function(name: str) -> bool:
 def has_functions(flat: FlatNest) -> bool:
     """Whether a nest computes elementary functions of several instructions."""
     return any(map(is_function, flat.slice))
-
-
-def is_slow(flat: FlatNest) -> bool:
-    """Whether a step takes longer than its loads and stores."""
-    functions = list(filter(is_function, flat.slice))
-    return len(functions) >= _MANY or any(
-        op.name == "math.powf" or bits_of(op.results[0].type) == 64 for op in functions
-    )
-
-
-def is_long(flat: FlatNest) -> bool:
-    """Whether a step takes many instructions."""
-    functions = list(filter(is_function, flat.slice))
-    math_ops = (op for op in flat.slice if op.name.startswith("math."))
-    wide = any(bits_of(op.results[0].type) == 64 for op in math_ops)
-    return any(op.name in _LONG for op in functions) or len(functions) >= (1 if wide else 3)
 
 
 def bits_of(type_: ir.Type) -> int:

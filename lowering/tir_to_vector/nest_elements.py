@@ -11,7 +11,7 @@ from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
-from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions, is_long
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.walk import defining_op
 
@@ -113,11 +113,6 @@ class ElementWriter:
         self.bases: dict[ir.Operation, ir.Value] = {
             op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
         }
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a step takes many instructions, so that short code is worth a jump."""
-        return self.masked and is_long(self.flat)
 
     @property
     def computes_functions(self) -> bool:

@@ -12,7 +12,6 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
-from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions, is_slow
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
@@ -108,11 +107,6 @@ def blocked_loops(
     return result
 
 
-# Streams of memory that are written side by side: the hardware prefetches each. Long computations
-# use wide vectors instead, so that independent operations overlap.
-_STRETCHES = 4
-
-
 def streams(writer: ElementWriter) -> bool | ir.Value:
     """Return whether a map uses non-temporal stores; an i1 if only run time knows."""
     flat, emit = writer.flat, writer.emit
@@ -144,47 +138,26 @@ def _in_order(flat: FlatNest) -> bool:
     )
 
 
-def write_cached(writer: ElementWriter, env: dict[int, Index], wide: int) -> None:
-    """Write a map whose stores are plain.
-
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        wide: lanes of several vectors.
-    """
+def write_cached(writer: ElementWriter, env: dict[int, Index]) -> None:
+    """Run along the vectorised iterator of a map, given the others' counters, with plain stores."""
     span = None
     if writer.distribution is not None and writer.vector is not None:
         first, last = writer._span(writer.vector)
+        wide = WIDE * writer.lanes
         span = writer.distribution.write(env, (first, last), wide, writer._put), last
     writer._chunks(writer.chunk, env, span=span)
 
 
-def write_streaming(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], stretches: bool
-) -> None:
-    """Run along the vectorised iterator with aligned non-temporal stores.
-
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        span: range of the vectorised one.
-        stretches: whether several streams are written side by side, and not wide vectors.
-    """
-    emit, lanes = writer.emit, writer.lanes
+def write_streaming(writer: ElementWriter, env: dict[int, Index]) -> None:
+    """Do the same with aligned non-temporal stores."""
+    assert writer.vector is not None  # or stores would be plain
+    span, lanes = writer._span(writer.vector), writer.lanes
     done, last = begin_streaming(writer, env, span), span[1]
-    widths = (lanes,)
-    if stretches:
-        stretch = emit.round_down((last - done) // _STRETCHES, lanes)
-        with emit.loop(0, stretch, lanes, hints=KEEP) as loop:
-            for number in range(_STRETCHES):
-                begin = done + stretch * number
-                writer.chunk(Lanes(env, begin + loop.counter, lanes), True)
-        done += stretch * _STRETCHES
-    elif writer.distribution is not None:
+    widths = [lanes * WIDE, lanes]
+    if writer.distribution is not None:
         put = partial(writer._put, non_temporal=True)
-        done = writer.distribution.write(env, (done, last), lanes * WIDE, put, from_memory=True)
-    else:
-        widths = (lanes * WIDE, lanes)
+        wide = widths.pop(0)
+        done = writer.distribution.write(env, (done, last), wide, put, from_memory=True)
     end_streaming(writer, env, (done, last), widths)
 
 
@@ -215,61 +188,6 @@ def end_streaming(
     left = last - done
     with emit.when(left > 0):
         writer.chunk(Lanes(env, done, lanes, emit.mask(left, lanes)))
-
-
-def write_compactly(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index],
-    condition: bool | ir.Value, wide: int,
-) -> None:  # fmt: skip
-    """Run along the vectorised iterator with little code, for long computations.
-
-    The code has two copies: for several vectors, and for one with a mask.
-
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        span: range of the vectorised one.
-        condition: whether stores are non-temporal.
-        wide: lanes of several vectors.
-    """
-    emit, lanes = writer.emit, writer.lanes
-    first, last = span
-    head: Index = 0
-    if condition is not False:
-        writer.streamed = True
-        head = emit.min(_ahead(writer, env, first), last - first)
-        if isinstance(condition, ir.Value):
-            head = emit.select(condition, head, 0)
-    begin = first + head
-
-    def put(value: ir.Value, here: Lanes) -> None:
-        emit.choose(
-            condition,
-            lambda: writer._put(value, here, True),
-            lambda: writer._put(value, here),
-        )
-
-    if writer.distribution is not None:
-        upto = writer.distribution.write(env, (begin, last), wide, put)
-    else:
-        upto = begin + emit.round_down(last - begin, wide)
-        if upto != begin:
-            with emit.loop(begin, upto, wide, hints=KEEP) as loop:
-                here = Lanes(env, loop.counter, wide)
-                put(writer._value(here), here)
-    if upto == last:
-        return
-    start = upto
-    if condition is not False:
-        # The first step is for the elements before the first aligned one.
-        start = upto - emit.select(head > 0, lanes, 0)
-    with emit.loop(start, last, lanes, hints=KEEP) as loop:
-        at, live = loop.counter, last - loop.counter
-        if condition is not False:
-            is_head = at < upto
-            live = emit.select(is_head, head, live)
-            at = emit.select(is_head, first, at)
-        writer.chunk(Lanes(env, at, lanes, emit.mask(live, lanes)))
 
 
 def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> Index:
@@ -397,7 +315,7 @@ class NestWriter(ElementWriter):
             write()
             self.non_temporal = None
 
-        condition = self._is_non_temporal() if free and not is_slow(self.flat) else False
+        condition = self._is_non_temporal() if free else False
         if isinstance(condition, bool):
             write()
         else:
@@ -436,21 +354,8 @@ class NestWriter(ElementWriter):
         return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads)
 
     def _map(self, env: dict[int, Index]) -> None:
-        condition = self._is_non_temporal()
-        wide = WIDE * self.lanes
-        if self.vector is None or (condition is False and not self.is_long):
-            write_cached(self, env, wide)
-            return
-        span = self._span(self.vector)
-        if condition is False or is_slow(self.flat):
-            write_compactly(self, env, span, condition, wide)
-            return
-        stretches = len(self.flat.iters) == 1 and not has_functions(self.flat)
-
-        def plain() -> None:
-            if self.is_long:
-                write_compactly(self, env, span, False, wide)
-            else:
-                write_cached(self, env, wide)
-
-        self.emit.choose(condition, lambda: write_streaming(self, env, span, stretches), plain)
+        self.emit.choose(
+            self._is_non_temporal(),
+            lambda: write_streaming(self, env),
+            lambda: write_cached(self, env),
+        )

@@ -269,7 +269,7 @@ class SoftwarePipelinedRows:
         extent = last.flat.iters[last.vector].extent
         if not long if extent.value is None else extent.value < MIN_PIPELINED_ELEMENTS:
             return None
-        if last.flat.total is not None or len(last.flat.iters) != 2 or last.is_long:
+        if last.flat.total is not None or len(last.flat.iters) != 2:
             return None
         for number, writer in enumerate(others):
             if not writer.computes_functions or writer.vector is None:

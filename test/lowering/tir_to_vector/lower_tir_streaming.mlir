@@ -3,7 +3,7 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=SMALL
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -num-threads=2" --lower-tir --split-input-file | FileCheck %s --check-prefix=HALF
 
-// What does not fit the cache is stored non-temporally, aligned, in four stretches at a time.
+// What does not fit the cache is stored non-temporally, aligned, several vectors at a time.
 
 // Two cores do better with plain stores as long as some of it stays in the last-level cache.
 
@@ -13,13 +13,15 @@
 // SMALL-LABEL: func.func @large
 // SMALL: nontemporal
 // HALF-LABEL: func.func @large
-// HALF-COUNT-4: vector.store {{.*}} {alignment = 32 : i64, nontemporal = true}
+// HALF: vector.store {{.*}} {alignment = 32 : i64, nontemporal = true} : {{.*}} vector<32xf32>
 // CHECK-LABEL: func.func @large
 // CHECK: memref.extract_aligned_pointer_as_index
 // CHECK: scf.if
 // CHECK: vector.maskedstore
 // CHECK: scf.for
-// CHECK-COUNT-4: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true}
+// CHECK: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true} : {{.*}} vector<64xf32>
+// CHECK: scf.for
+// CHECK: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true} : {{.*}} vector<16xf32>
 // CHECK: llvm.call_intrinsic "llvm.x86.sse.sfence"()
 func.func @large(%A: memref<4194304xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (4194304)>>},
                  %B: memref<4194304xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], affine_map<() -> (4194304)>>}) attributes {tir.prim_func} {
