@@ -1,7 +1,7 @@
 """A small builder of upstream operations: memory, vectors, loops and branches."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -124,6 +124,11 @@ class Emitter(ParallelEmitter):
         group = ir.ArrayAttr.get([ir.IntegerAttr.get(self._i64, i) for i in range(type_.rank)])
         flat, groups = ir.MemRefType.get([size], type_.element_type), ir.ArrayAttr.get([group])
         return self.op("memref.collapse_shape", [buffer], flat, reassociation=groups)
+
+    def address(self, buffer: ir.Value) -> Index:
+        """Return the address of a buffer's first element."""
+        name = "memref.extract_aligned_pointer_as_index"
+        return self.op(name, [buffer], self.index_type)
 
     def dynamic(self, buffer: ir.Value) -> ir.Value:
         """Return a one-dimensional buffer with its size forgotten."""
@@ -354,8 +359,7 @@ class Emitter(ParallelEmitter):
             mask = self.op("vector.create_mask", [live], type_)
             self._lanes[mask] = 0, live
             return mask
-        bits = [ir.BoolAttr.get(first <= lane < live) for lane in range(lanes)]
-        mask = self.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+        mask = self.numbers(type_, [first <= lane < live for lane in range(lanes)])
         self._lanes[mask] = first, min(live, lanes)
         return mask
 
@@ -375,6 +379,11 @@ class Emitter(ParallelEmitter):
             write(loop.counter, None)
         left = last - whole
         self.if_any(left, lambda: write(whole, self.mask(left, lanes)))
+
+    def numbers(self, type_: ir.VectorType, values: Iterable[int]) -> ir.Value:
+        """Return a constant vector of integers, indices or bools."""
+        attrs = [ir.IntegerAttr.get(type_.element_type, value) for value in values]
+        return self.constant_of(type_, ir.DenseElementsAttr.get(attrs, type_))
 
     def splat(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
         """Return a vector with a scalar in every lane."""

@@ -280,10 +280,11 @@ class IndexEmitter:
         return b if a is False else a
 
     def negated(self, a: bool | ir.Value) -> bool | ir.Value:
-        """Return whether a condition does not hold; it may be static."""
+        """Return whether a condition, or each of a mask, does not hold; it may be static."""
         if isinstance(a, bool):
             return not a
-        return self.op("arith.xori", [a, self.constant(self.bool_type, 1)], self.bool_type)
+        type_ = a.type if isinstance(a.type, ir.VectorType) else self.bool_type
+        return self.op("arith.xori", [a, self.constant(type_, 1)], type_)
 
     def select(self, condition: Bool, a: Index, b: Index) -> Index:
         """Return a where the condition holds, else b; indices or values of one type."""

@@ -173,12 +173,8 @@ class LoopDistribution:
             assert writer.vector is not None
             if access is not None and access.strides[writer.vector] == 1:
                 place, _ = writer._address(op, Lanes(env, begin))
-                start, own = (
-                    emit.op("memref.extract_aligned_pointer_as_index", [each], emit.index_type)
-                    for each in (writer.bases[op], self._block)
-                )
-                size = writer.bits(op) // 8
-                away = start + place * size - own
+                start, own = emit.address(writer.bases[op]), emit.address(self._block)
+                away = start + place * (writer.bits(op) // 8) - own
                 return (away // 4 + _BLOCK // 4 * 3) & (_BLOCK - 16)
         return 0
 

@@ -1,6 +1,6 @@
 """Elements and vectors of a nest over flat memory: loads, computation, stores."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, call
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatNest
+from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
@@ -291,8 +291,7 @@ class ElementWriter:
         if element == emit.index_type:
             steps = emit.op("vector.step", [], type_)
         else:
-            numbers = [ir.IntegerAttr.get(element, lane) for lane in range(lanes.count)]
-            steps = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
+            steps = emit.numbers(type_, range(lanes.count))
         return emit.op("arith.addi", [first, steps], type_)
 
     def _anew(self, value: ir.Value) -> ir.Value:
@@ -349,7 +348,11 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
     """Return the product of all extents and the cost of a step; 0 with one thread."""
     if emit.threads == 1:
         return 0
-    total: Index = each
-    for it in flat.iters:
-        total *= emit.size(it.extent)
-    return total
+    return times_extents(emit, flat.iters, each)
+
+
+def times_extents(emit: Emitter, iters: Iterable[FlatIter], each: Index) -> Index:
+    """Return the product of a number and the extents of iterators."""
+    for it in iters:
+        each *= emit.size(it.extent)
+    return each

@@ -12,7 +12,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
-from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, ElementWriter, Lanes
+from relax_mlir.lowering.tir_to_vector.nest_elements import (
+    WIDE,
+    ElementWriter,
+    Lanes,
+    times_extents,
+)
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     is_split,
@@ -121,9 +126,7 @@ def streams(writer: ElementWriter) -> bool | ir.Value:
         for op, access in flat.accesses.items()
         if all(stride != 0 for stride in access.strides)
     )
-    total: Index = width
-    for it in flat.iters:
-        total *= emit.size(it.extent)
+    total = times_extents(emit, flat.iters, width)
     return total >= writer.machine.min_non_temporal_bytes(_in_order(flat))
 
 
@@ -193,11 +196,9 @@ def end_streaming(
 def _ahead(writer: ElementWriter, env: dict[int, Index], first: Index) -> Index:
     """Return the number of elements before the first aligned one."""
     emit, lanes = writer.emit, writer.lanes
-    base = writer.bases[writer.flat.store]
     size = writer.bits(writer.flat.store) // 8
     place, _ = writer._address(writer.flat.store, Lanes(env, first))
-    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-    units = (start + place * size) // size
+    units = (emit.address(writer.bases[writer.flat.store]) + place * size) // size
     return -units & (lanes - 1)
 
 

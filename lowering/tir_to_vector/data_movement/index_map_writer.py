@@ -168,8 +168,7 @@ class IndexMapWriter(NestWriter):
         emit, lanes = self.emit, value.type.shape[0]
         wide = emit.shuffle(value, value, [i // step for i in range(lanes * step)])
         type_ = ir.VectorType.get([lanes * step], emit.bool_type)
-        bits = [ir.BoolAttr.get(i % step == 0) for i in range(lanes * step)]
-        mask = emit.constant_of(type_, ir.DenseElementsAttr.get(bits, type_))
+        mask = emit.numbers(type_, [i % step == 0 for i in range(lanes * step)])
         if live is not None:
             mask = emit.both(mask, emit.mask(live * step, lanes * step))
         emit.vector_store(wide, self.bases[self.flat.store], [place], mask)
@@ -301,11 +300,7 @@ class Chunk:
             return made
         sides = []
         for number in range(2):
-            taken = condition
-            if number:
-                ones = emit.constant(condition.type, 1)
-                taken = emit.op("arith.xori", [condition, ones], condition.type)
-            with self.only_where(taken):
+            with self.only_where(emit.negated(condition) if number else condition):
                 sides.append(side(number))
         return emit.select(condition, *sides)
 
@@ -358,10 +353,7 @@ class Chunk:
             if step == 0:
                 continue
             known = step if isinstance(step, int) else 1
-            lanes = [
-                ir.IntegerAttr.get(emit.index_type, number(i) * known) for i in range(self._width)
-            ]
-            by = emit.constant_of(type_, ir.DenseElementsAttr.get(lanes, type_))
+            by = emit.numbers(type_, [number(i) * known for i in range(self._width)])
             if not isinstance(step, int):
                 by = emit.op("arith.muli", [by, emit.splat(step, type_)], type_)
             result = emit.op("arith.addi", [result, by], type_)

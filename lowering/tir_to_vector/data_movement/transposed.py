@@ -120,10 +120,8 @@ class TransposeWriter(NestWriter):
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
         if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
             return False
-        base = self.bases[self.flat.store]
-        size = self.bits(self.flat.store) // 8
-        address = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
-        units = [address // size, emit.size(store.offset), *rows]
+        address = emit.address(self.bases[self.flat.store])
+        units = [address // (self.bits(self.flat.store) // 8), emit.size(store.offset), *rows]
         odd = functools.reduce(operator.or_, units, 0)
         return emit.both(condition, emit.compare("eq", odd & (self.lanes - 1), 0))
 
@@ -180,8 +178,7 @@ class TransposeWriter(NestWriter):
         ):
             return first
         place, _ = self._address(source, Lanes({**env, self.across: first, self.along: 0}))
-        pointer = "memref.extract_aligned_pointer_as_index"
-        address = emit.op(pointer, [self.bases[source]], emit.index_type)
+        address = emit.address(self.bases[source])
         past = emit.select(count >= _MIN_ALIGNED, (address // size + place) & (height - 1), 0)
         if not isinstance(odd, int):
             past = emit.select(emit.compare("eq", odd & (height - 1), 0), past, 0)

@@ -11,7 +11,13 @@ from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, identity
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Carried, ElementWriter, Lanes
+from relax_mlir.lowering.tir_to_vector.nest_elements import (
+    WIDE,
+    Carried,
+    ElementWriter,
+    Lanes,
+    times_extents,
+)
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 
@@ -211,9 +217,7 @@ def _by_rows(writer: ElementWriter, reductions: list[int]) -> bool | ir.Value:
     if len(reductions) != 1 or flat.init is None or not writer.masked or writer.vector is None:
         return False
     columns = flat.iters[writer.vector].extent
-    total: Index = writer.bits(flat.slice[0]) // 8
-    for it in flat.iters:
-        total *= emit.size(it.extent)
+    total = times_extents(emit, flat.iters, writer.bits(flat.slice[0]) // 8)
     return emit.all_at_most(
         (writer.machine.far_bytes, total),
         (writer.machine.registers * writer.lanes, emit.size(columns)),

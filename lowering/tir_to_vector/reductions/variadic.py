@@ -362,9 +362,7 @@ class VariadicWriter(StridedWriter):
         if not isinstance(values[0].type, ir.VectorType):
             return values
         lanes = values[0].type.shape[0]
-        type_ = ir.VectorType.get([lanes], _order_type())
-        numbers = [ir.IntegerAttr.get(_order_type(), i) for i in range(lanes)]
-        step = emit.constant_of(type_, ir.DenseElementsAttr.get(numbers, type_))
+        step = emit.numbers(ir.VectorType.get([lanes], _order_type()), range(lanes))
         # The step of a lane's values, and the lane in it.
         places = [place for order in orders for place in (order, step)]
         while lanes > 1:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -311,23 +312,15 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
 
             if isinstance(far, bool) or not sums:
                 write(block, far is not False)
-                return
-            with emit.when(far) as branch:
-                write(1, True)
-            with emit.otherwise(branch):
-                write(near, False)
+            else:
+                emit.choose(far, lambda: write(1, True), lambda: write(near, False))
 
     rows = emit.size(group[0].iters[0].extent)
-    many = isinstance(rows, int) and rows >= emit.threads
-    if row is None or emit.threads == 1 or count != 1 or many:
+    if row is None or emit.threads == 1 or count != 1:
         separately()
-    elif isinstance(rows, int):
-        _together(group, kept, row, emit, work)
     else:
-        with emit.when(emit.compare("slt", rows, emit.threads)) as branch:
-            _together(group, kept, row, emit, work)
-        with emit.otherwise(branch):
-            separately()
+        together = partial(_together, group, kept, row, emit, work)
+        emit.choose(rows < emit.threads, together, separately)
 
 
 def _together(

@@ -16,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
-from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes
+from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes, times_extents
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
 from relax_mlir.lowering.walk import enclosing
 
@@ -192,9 +192,7 @@ def come_from_memory(
     as long as the cache has a part of them. Nests that overwrite their result store it once then,
     with a buffer of one row.
     """
-    total = length
-    for it in group[0].iters[:count]:
-        total *= emit.size(it.extent)
+    total = times_extents(emit, group[0].iters[:count], length)
     slow = any(map(has_functions, group))
     least = emit.machine.min_non_temporal_bytes(True, slow=slow)
     limits: list[tuple[Index, Index]] = [(least, total)]

@@ -281,7 +281,7 @@ class LaneCopier(Copier):
         for region, turn in zip(op.regions, (True, False), strict=True):
             if not len(region.blocks):
                 continue
-            mask = condition.vector if turn else self._not(condition.vector)
+            mask = condition.vector if turn else self.emit.negated(condition.vector)
             self.mask = mask if outer is None else self.emit.both(outer, mask)
             ends = self._branch(region.blocks[0])
             chosen.append([self.wide(value) for value in ends])
@@ -307,9 +307,6 @@ class LaneCopier(Copier):
         if self.mask is not None:
             return self.mask
         return self.emit.constant(ir.VectorType.get([self.lanes], self.emit.bool_type), 1)
-
-    def _not(self, mask: ir.Value) -> ir.Value:
-        return self.emit.op("arith.xori", [mask, self.emit.constant(mask.type, 1)], mask.type)
 
     def _set(self, result: ir.Value, vector: ir.Value) -> None:
         self.env[result] = Wide(vector)
