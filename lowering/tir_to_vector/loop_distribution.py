@@ -107,7 +107,7 @@ class LoopDistribution:
         self._block = emit.op(
             "memref.alloca",
             [],
-            ir.MemRefType.get([2 * _BLOCK], ir.IntegerType.get_signless(32)),
+            ir.MemRefType.get([_BLOCK], ir.IntegerType.get_signless(32)),
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
             alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
         )
@@ -144,10 +144,9 @@ class LoopDistribution:
         with emit.loop(first, upto, _BLOCK) as block:
             begin = block.counter
             end = emit.min(begin + _BLOCK, upto)
-            shift = self._first_place(env, begin) - begin
             for stage in self._stages:
                 with emit.loop(begin, end, wide, hints=KEEP) as loop:
-                    self._step(stage, Lanes(env, loop.counter, wide), shift, put)
+                    self._step(stage, Lanes(env, loop.counter, wide), begin, put)
         self._writer._ahead = ahead
         return upto
 
@@ -162,26 +161,10 @@ class LoopDistribution:
             and all(access.strides[position] != 0 for position in env)
         ]
 
-    def _first_place(self, env: dict[int, Index], begin: Index) -> Index:
-        """Return where a block begins in its buffer: most of a page after the loads' address.
-
-        A load waits for an earlier store whose address has the same low bits (4K aliasing).
-        """
-        emit, writer = self._writer.emit, self._writer
-        for op in writer.flat.slice:
-            access = writer.flat.accesses.get(op)
-            assert writer.vector is not None
-            if access is not None and access.strides[writer.vector] == 1:
-                place, _ = writer._address(op, Lanes(env, begin))
-                start, own = emit.address(writer.bases[op]), emit.address(self._block)
-                away = start + place * (writer.bits(op) // 8) - own
-                return (away // 4 + _BLOCK // 4 * 3) & (_BLOCK - 16)
-        return 0
-
     def _step(
-        self, stage: Stage, lanes: Lanes, shift: Index, put: Callable[[ir.Value, Lanes], None]
+        self, stage: Stage, lanes: Lanes, begin: Index, put: Callable[[ir.Value, Lanes], None]
     ) -> None:
-        place = lanes.at + shift
+        place = lanes.at - begin
         made: dict[ir.Value, ir.Value] = {}
         if stage.start is not None:
             made[stage.start] = self._kept(place, lanes.count)

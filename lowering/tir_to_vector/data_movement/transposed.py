@@ -71,8 +71,6 @@ class TransposeWriter(NestWriter):
         self.inner: set[int] = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
         self._row = 0
-        # The first row of a tile that is whole.
-        self._top: Index | None = None
 
     def _maps(self, env: dict[int, Index], free: list[int]) -> None:
         if len(free) > 1 and reading_order(self, free) != free:
@@ -257,14 +255,13 @@ class TransposeWriter(NestWriter):
                 pieces.append(emit.vector_load(base, [place], type_, mask))
             joined = [join(emit, pieces[i::height]) for i in range(height)]
             self._tiles[op] = transpose_tile(emit, joined)
-        self._top = row if edge is None else None
         for self._row in range(height):
             at = row + self._row
             # No mask keeps a row beyond the end from reading what all of its elements take.
             inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
             mask = masks["store"][self._row] if masks else None
             self.chunk(Lanes(inner, column, lanes, mask), non_temporal)
-        self._tiles, self._top = {}, None
+        self._tiles = {}
 
     def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
         """Return masks of vectors, of which the first `count` have `live` lanes."""
@@ -282,14 +279,6 @@ class TransposeWriter(NestWriter):
         with emit.loop(*rows) as down, emit.loop(*columns) as right:
             inner = {**env, self.across: down.counter}
             self.chunk(Lanes(inner, right.counter))
-
-    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, bool]:
-        if self._top is None:
-            return super()._address(op, lanes)
-        # How far rows of a tile are from its first one is the same for all tiles.
-        place, walks = super()._address(op, lanes.where({self.across: self._top}))
-        stride = self.emit.size(self.flat.accesses[op].strides[self.across])
-        return place + self._row * stride, walks
 
     def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         if op in self._tiles:

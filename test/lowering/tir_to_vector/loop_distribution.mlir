@@ -5,7 +5,7 @@
 // function stay together.
 
 // CHECK-LABEL: func.func @two
-// CHECK: %[[BLOCK:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2048xi32>
+// CHECK: %[[BLOCK:.*]] = memref.alloca() {alignment = 64 : i64} : memref<1024xi32>
 // CHECK: scf.for {{.*}} step %c1024
 // CHECK: scf.for {{.*}} step %c64
 // CHECK: math.exp
