@@ -75,6 +75,16 @@ class ControlFlowEmitter(IndexEmitter):
         with self.loop(lower, upper, size) as loop:
             yield loop.counter, self.min(self.add(loop.counter, size), upper)
 
+    def in_groups(
+        self, first: Index, last: Index, count: int, write: Callable[[Index, int], object]
+    ) -> None:
+        """Call `write` in loops over a range: with `count` steps together, then with one."""
+        whole = first + self.round_down(last - first, count) if count > 1 else last
+        for begin, end, each in ((first, whole, count), (whole, last, 1)):
+            if begin != end:
+                with self.loop(begin, end, each) as loop:
+                    write(loop.counter, each)
+
     @contextmanager
     def when(self, condition: Bool) -> Iterator[ir.Operation]:
         """Write an `scf.if` without results; yields it, for `otherwise`."""

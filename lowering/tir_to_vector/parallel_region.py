@@ -16,6 +16,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 # that spin takes some 2 us.
 MIN_PARALLEL_WORK = 3 << 16
 _LINE = 64
+# Steps for each thread from which on a loop is split evenly enough.
+_STEPS_EACH = 4
 # Assumed of dynamic extents.
 _DYNAMIC_IMBALANCE = 1.5
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -69,6 +71,10 @@ class ParallelEmitter(ControlFlowEmitter):
     def is_parallel(self) -> bool:
         """Whether a parallel region is being written."""
         return self._region is not None
+
+    def shared_evenly(self, extent: Index, unit: int = 1) -> ParallelDim:
+        """Return a loop that threads share if it has steps enough, else a later one."""
+        return ParallelDim(extent, unit, _STEPS_EACH * self.threads)
 
     @contextmanager
     def parallel_region(

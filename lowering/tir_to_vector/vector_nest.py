@@ -224,10 +224,6 @@ def _fence(emit: Emitter) -> None:
     )
 
 
-# Steps for each thread from which on a loop is split evenly enough.
-_STEPS_EACH = 4
-
-
 def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
     """Return the iterator to vectorise, None for a nest of scalars, or why there is none.
 
@@ -351,8 +347,7 @@ class NestWriter(ElementWriter):
 
     def _part(self, position: int, is_outer: bool) -> ParallelDim:
         extent = self.emit.size(self.flat.iters[position].extent)
-        unit = 1 if is_outer else WIDE * self.lanes
-        return ParallelDim(extent, unit, _STEPS_EACH * self.emit.threads)
+        return self.emit.shared_evenly(extent, 1 if is_outer else WIDE * self.lanes)
 
     def _map(self, env: dict[int, Index]) -> None:
         self.emit.choose(

@@ -234,7 +234,6 @@ def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -
     assert vector is not None  # or there would be no rows
     rows = emit.size(writer.flat.iters[reduction].extent)
     together = 1 if emit.threads == 1 else _ROWS
-    whole = emit.round_down(rows, together)
     span = first, last = writer._span(vector)
     most = writer.machine.l1_bytes * 4 // writer.bits(writer.flat.store)
 
@@ -247,14 +246,13 @@ def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -
     with emit.blocks(first, last, most) as block:
         writer._ranges[vector] = block
         writer._chunks(start, env)
-        ranges = ((0, whole, together), (whole, rows, 1))
-        sum_rows(writer, env, reduction, ranges, get, writer._put)
+        sum_rows(writer, env, reduction, (0, rows), together, get, writer._put)
     writer._ranges[vector] = span
 
 
 def sum_rows(
     writer: ElementWriter, env: dict[int, Index], reduction: int,
-    ranges: Sequence[tuple[Index, Index, int]],
+    rows: tuple[Index, Index], together: int,
     get: Callable[[Lanes], ir.Value], put: Callable[[ir.Value, Lanes], None],
 ) -> None:  # fmt: skip
     """Add rows to sums in memory.
@@ -263,7 +261,8 @@ def sum_rows(
         writer: of the nest.
         env: counters of the iterators other than the rows and the vector.
         reduction: the iterator over rows.
-        ranges: of rows, and how many of them go together.
+        rows: the range of rows.
+        together: how many rows are added at a time.
         get: loads the sums of some lanes.
         put: stores them.
     """
@@ -279,10 +278,7 @@ def sum_rows(
 
         writer._chunks(chunk, env)
 
-    for begin, end, count in ranges:
-        if begin != end:
-            with writer.emit.loop(begin, end, count) as loop:
-                add(loop.counter, count)
+    writer.emit.in_groups(*rows, together, add)
 
 
 def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:

@@ -195,7 +195,6 @@ class ScanWriter(NestWriter):
         """
         emit, scan = self.emit, self._scan
         rows = emit.size(self.flat.iters[scan.along].extent)
-        whole = emit.round_down(rows, _ROWS)
 
         def walk(first: Index, count: int) -> None:
             def chunk(lanes: Lanes) -> None:
@@ -206,10 +205,7 @@ class ScanWriter(NestWriter):
 
             self._chunks(chunk, env, _WIDE)
 
-        for first, last, count in ((0, whole, _ROWS), (whole, rows, 1)):
-            if first != last:
-                with emit.loop(first, last, count) as loop:
-                    walk(loop.counter, count)
+        emit.in_groups(0, rows, _ROWS, walk)
 
     def _row(self, env: dict[int, Index]) -> None:
         """Write the scan of one row: a vector at a time, then the rest."""

@@ -86,12 +86,11 @@ def _reduce_piece(
         emit.vector_store(total, sums, [begin + lanes.at], lanes.mask)
 
     writer._chunks(start, {})
-    first, last = span
-    whole = first + emit.round_down(last - first, together)
-    ranges = [(first, whole, together), *([(whole, last, 1)] if together > 1 else [])]
-    sum_rows(
-        writer, {}, 1 - writer.vector, ranges, lambda lanes: _load(writer, sums, begin, lanes), put
-    )
+
+    def get(lanes: Lanes) -> ir.Value:
+        return _load(writer, sums, begin, lanes)
+
+    sum_rows(writer, {}, 1 - writer.vector, span, together, get, put)
 
 
 def _rows(writer: ElementWriter) -> Index:

@@ -127,9 +127,8 @@ def _is_fusible_producer(producer: NestWriter, reduction: NestWriter) -> bool:
     )
 
 
-# The cost of an element, in the unit of `MIN_PARALLEL_WORK`, and rows that each thread should have.
+# The cost of an element, in the unit of `MIN_PARALLEL_WORK`.
 _ELEMENT_WORK = 16
-_STEPS_EACH = 4
 
 
 def shared_loops(group: list[FlatNest]) -> int:
@@ -259,10 +258,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     group, count = merge_shared(group, count)
     length = row_length(group, count, emit)
     far, prefetched = come_from_memory(group, count, length, over, emit)
-    dims = [
-        ParallelDim(emit.size(it.extent), 1, _STEPS_EACH * emit.threads)
-        for it in group[0].iters[:count]
-    ]
+    dims = [emit.shared_evenly(emit.size(it.extent)) for it in group[0].iters[:count]]
     work: Index = 0
     for flat in group:
         work += work_of(emit, flat, _ELEMENT_WORK)

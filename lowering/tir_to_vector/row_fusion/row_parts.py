@@ -13,10 +13,6 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, nest_work, total_work
-from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-
-# Steps for each thread from which on a loop is split evenly enough.
-_STEPS_EACH = 4
 
 
 @dataclass
@@ -103,7 +99,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         for writer in writers:
             work += writer.work()
         with ExitStack() as loops:
-            dims = [ParallelDim(extent, 1, _STEPS_EACH * emit.threads) for extent in rows]
+            dims = list(map(emit.shared_evenly, rows))
             ranges = loops.enter_context(emit.parallel_region(dims, work))
             env: dict[int, Index] = {}
             for position, limits in enumerate(ranges):
