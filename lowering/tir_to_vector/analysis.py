@@ -226,11 +226,9 @@ def known_nests() -> Known | None:
 
 
 def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
-    """Return the nest that an operation is the top of, or why it is none.
+    """Return the nest whose outermost loop, or block, an operation is, or why it is none.
 
-    Args:
-        op: the outermost loop, or the block.
-        branches: whether its block may hold branches that have a vector form.
+    With `branches` its block may hold branches that have a vector form.
     """
     known = _KNOWN.get()
     if known is None or branches:

@@ -150,9 +150,7 @@ class NestPlan:
 def describe(plan: Plan, sizes: Mapping[str, int] | None = None) -> NestPlan:
     """Return the description of a plan, before it is carried out.
 
-    Args:
-        plan: the plan.
-        sizes: values of symbolic sizes, for estimates; others are assumed.
+    `sizes` are values of symbolic sizes, for estimates; others are assumed.
     """
     names = tuple(info.name for info in plan.blocks)
     # What is fast is a map, also where it writes only a part: padding, a copy into a whole.

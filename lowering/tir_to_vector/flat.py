@@ -268,11 +268,8 @@ def linear_address(
 ) -> tuple[FlatAccess, Nonlinear]:  # fmt: skip
     """Return the linear part of an address, and the indices that are not linear.
 
-    Args:
-        access: a load or store.
-        terms: as for `linear_index`.
-        quotients: as there.
-        count: of the iterators, if they are more than the block's.
+    `terms` and `quotients` are those of `linear_index`, `count` the number of iterators, if they
+    are more than the block's.
 
     Raises:
         NotFlat: a dimension of the buffer has no name.
@@ -299,10 +296,8 @@ def linear_index(
 ) -> tuple[SymExpr, dict[int, SymExpr]] | None:
     """Return an index as a symbolic constant and factors of iterators, None if it is not linear.
 
-    Args:
-        value: the index.
-        terms: for each of the block's arguments the iterators that it is a sum of.
-        quotients: for divided arguments the divisor, and the iterator of the quotient.
+    `terms` are for each of the block's arguments the iterators that it is a sum of, `quotients` for
+    divided ones the divisor and the iterator of the quotient.
     """
     if value in terms:
         return _ZERO, terms[value]

@@ -326,10 +326,7 @@ def round_up(a: Index, step: Index) -> Index:
 def steps_of(emit: IndexEmitter, extent: Index, inner: Iterable[Index]) -> Index:
     """Return the trip count of a reduction's loop: zero around loops of zero, 2**60 times nothing.
 
-    Args:
-        emit: where the code is written.
-        extent: the loop's extent.
-        inner: the extents of the reduction's inner loops.
+    `inner` are the extents of the reduction's inner loops.
     """
     for steps in inner:
         if not isinstance(steps, int):

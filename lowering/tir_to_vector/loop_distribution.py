@@ -95,10 +95,7 @@ def _between(flat: FlatNest, start: ir.Value | None, value: ir.Value) -> list[ir
 class LoopDistribution:
     """Writes a map stage by stage.
 
-    Args:
-        writer: of the nest; the insertion point is at the beginning of a parallel region, if there
-            is one.
-        stages: of the map.
+    It is made at the beginning of a parallel region, if there is one.
     """
 
     def __init__(self, writer: ElementWriter, stages: list[Stage]) -> None:
@@ -129,12 +126,7 @@ class LoopDistribution:
     ) -> Index:  # fmt: skip
         """Write loops over a range as far as wide vectors fill it, and return the end.
 
-        Args:
-            env: counters of the other iterators.
-            span: the range.
-            wide: lanes of several vectors.
-            put: stores a vector of results.
-            from_memory: whether to prefetch the next block.
+        `put` stores a vector of results; with `from_memory` the next block is prefetched.
         """
         emit, (first, last) = self._writer.emit, span
         upto = first + emit.round_down(last - first, wide)

@@ -43,9 +43,7 @@ def lower_tir(op: ir.Operation, *, target: str = "") -> None:
 def lower_for(op: ir.Operation, machine: Machine) -> None:
     """Lower every prim func of a module in place for a machine that is known.
 
-    Args:
-        op: the module.
-        machine: what for; with more than one thread, parallel regions are written.
+    With more than one thread, parallel regions are written.
 
     Raises:
         PassError: as `lower_tir`.

@@ -108,12 +108,8 @@ def total_work(parts: Iterable[Work]) -> Work:
 def tile_work(flat: FlatNest, machine: Machine, size: Size, each: float, products: int = 1) -> Work:
     """Return the work of a sum of products by register tiles.
 
-    Args:
-        flat: the nest.
-        machine: what for.
-        size: the values of sizes.
-        each: the cycles of a step of a vector, such as `step_cycles` of the register tile.
-        products: of a lane in one instruction.
+    `each` are the cycles of a step of a vector, such as `step_cycles` of the register tile, and
+    `products` those of a lane in one instruction.
     """
     steps = _points(flat, size) / machine.isa.lanes(bits_of(flat.value.type)) / products
     return Work(steps * each, _bytes(flat, size))

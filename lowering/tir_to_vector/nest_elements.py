@@ -72,9 +72,7 @@ class ElementWriter:
     """Writes elements and vectors of a nest, and the loops along its vectors.
 
     Args:
-        flat: the nest.
         vector: the vectorised iterator, None for scalars.
-        emit: where to write.
         near: whether all its buffers are in cache, so that stores are plain.
 
     Attributes:

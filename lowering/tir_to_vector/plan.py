@@ -110,9 +110,7 @@ def prepare(func: ir.OpView, machine: Machine) -> None:
 def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
     """Return the class of each block of a prim func, and whether it has a fast path.
 
-    Args:
-        func: the prim func.
-        target: what for; by default the current one.
+    The target is by default the current one.
     """
     machine = Machine.of(Target(target) if target else Target.default())
     # A copy: `prepare` rewrites it.
@@ -124,9 +122,7 @@ def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
 def matches(nests: Nests, one_nest: bool = False) -> Iterator[tuple[KernelClass, Problem | str]]:
     """Yield what each class says of some nests, up to a reason that holds for all later ones.
 
-    Args:
-        nests: the nests.
-        one_nest: whether only classes of single nests are asked.
+    With `one_nest` only classes of single nests are asked.
     """
     for kernel_class in KERNEL_CLASSES:
         if one_nest and not kernel_class.one_nest:

@@ -81,12 +81,9 @@ def join(emit: Emitter, vectors: list[ir.Value]) -> ir.Value:
 def pick_lanes(
     emit: Emitter, vectors: Sequence[ir.Value], picks: Sequence[tuple[int, int] | None]
 ) -> ir.Value:
-    """Return a vector of lanes of other vectors.
+    """Return a vector of lanes of other vectors, which are of one type.
 
-    Args:
-        emit: where to write.
-        vectors: all of one type.
-        picks: for each lane the vector's number and its lane, None for undefined lanes.
+    `picks` are for each lane the vector's number and its lane, None for undefined lanes.
     """
     lanes = vectors[0].type.shape[0]
     used = sorted({pick[0] for pick in picks if pick is not None})

@@ -57,12 +57,8 @@ def blocked_order(
 ) -> tuple[list[int], int, list[int]]:
     """Return the iterators before that of blocks, that one, and those inside its blocks.
 
-    With non-temporal stores loads stay in order, except for the two that change places.
-
-    Args:
-        free: the outer iterators, in the order of the stores.
-        other: in the order of the loads.
-        non_temporal: whether stores are non-temporal.
+    With non-temporal stores loads stay in order, except for the two that change places. `free` are
+    the outer iterators in the order of the stores, `other` in that of the loads.
     """
     same = next(i for i, (a, b) in enumerate(zip(free, other, strict=True)) if a != b)
     inside = other[same:] if non_temporal and len(free) - same > 2 else free[same:]
@@ -75,14 +71,8 @@ def blocked_loops(
 ) -> dict[int, Index]:  # fmt: skip
     """Write loops in the order of the stores, by blocks in the order of the loads.
 
-    So runs of memory are written, and lines of loads are reused soon.
-
-    Args:
-        writer: of the map.
-        spans: ranges of its iterators.
-        loops: the stack to enter the loops in.
-        order: as `blocked_order` gives it.
-        non_temporal: whether stores are non-temporal: longer runs are then best.
+    So runs of memory are written, and lines of loads are reused soon; longer runs are best for
+    non-temporal stores. `order` is as `blocked_order` gives it.
 
     Returns:
         the counters, by iterator.
@@ -253,9 +243,7 @@ class NestWriter(ElementWriter):
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
         """Write the loops over the other iterators and their body.
 
-        Args:
-            counters: of the leading iterators.
-            row: the last of them, counted from the first row of a block.
+        `row` is the last of the counters, counted from the first row of a block.
         """
         self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))

@@ -345,12 +345,7 @@ class Window(ABC):
 
 
 class WindowWriter:
-    """What writers of windows share: vectors of sums, sizes, and stores with the epilogue.
-
-    Args:
-        form: the window.
-        emit: where to write.
-    """
+    """What writers of windows share: vectors of sums, sizes, and stores with the epilogue."""
 
     def __init__(self, form: Window, emit: Emitter) -> None:
         self.form, self.emit, self.machine = form, emit, emit.machine
@@ -387,11 +382,8 @@ def find_window(
 ) -> Form | None:
     """Return the window that some nests begin with, or pad an image for, None for no window.
 
-    As many of the next nests as can be are its epilogue.
-
-    Args:
-        tops: the nests.
-        match: matches the window, given its nest, an iterator for each of its loops, and padding.
+    As many of the next nests as can be are its epilogue. `match` matches the window, given its
+    nest, an iterator for each of its loops, and padding.
     """
     padded, flat = _match_padded_use(tops) or (None, _flattened(tops[0]))
     window = None if flat is None or flat.total is None else match(flat, padded)

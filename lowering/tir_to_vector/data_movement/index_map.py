@@ -168,9 +168,7 @@ class IndexMap:
 def match_index_map(nest: Nest, *, runs: bool = False) -> IndexMap | str:
     """Return the index map that a nest of one store is, or why it is none.
 
-    Args:
-        nest: the nest.
-        runs: whether iterators along which all accesses are adjacent may be merged.
+    With `runs`, iterators along which all accesses are adjacent may be merged.
     """
     if len(nest.stores) != 1 or set(nest.types) - {"spatial", "opaque"} or nest.has_init():
         return "it is no map with one store"

@@ -33,8 +33,6 @@ class Sums:
     where masks have no registers of their own.
 
     Args:
-        flat: the reduction.
-        emit: writes the code.
         lanes: of one register.
         shared: whether all lanes are parts of one sum, so that a mask bit may stand for two lanes.
         fma: whether products are added with FMA.
@@ -255,16 +253,9 @@ def sum_rows(
     rows: tuple[Index, Index], together: int,
     get: Callable[[Lanes], ir.Value], put: Callable[[ir.Value, Lanes], None],
 ) -> None:  # fmt: skip
-    """Add rows to sums in memory.
+    """Add a range of rows to sums in memory, several rows together.
 
-    Args:
-        writer: of the nest.
-        env: counters of the iterators other than the rows and the vector.
-        reduction: the iterator over rows.
-        rows: the range of rows.
-        together: how many rows are added at a time.
-        get: loads the sums of some lanes.
-        put: stores them.
+    `reduction` is the iterator over rows; `get` and `put` load and store the sums of some lanes.
     """
     totals = sums_of(writer, shared=False)
 
@@ -319,13 +310,8 @@ def _total(
 ) -> tuple[Sums, ir.Value]:  # fmt: skip
     """Return the sum over some iterators and a range of the vectorised one.
 
-    Args:
-        writer: of the nest.
-        env: counters of the other iterators.
-        reductions: those that are loops still to be written.
-        span: the range.
-        known: the length of the range, if it is static.
-        even: whether that is a multiple of the longest step.
+    `known` is the length of the range, if it is static, and `even` says that it is a multiple of
+    the longest step.
     """
     emit, lanes = writer.emit, writer.lanes
     wide = lanes * WIDE

@@ -21,10 +21,7 @@ def strided_iter(
 ) -> int | None:
     """Return the iterator whose steps become lanes of a reduction with strided loads.
 
-    Args:
-        flat: the reduction.
-        stores: the stores of a variadic reduction.
-        results: whether lanes have to be results.
+    `stores` are those of a variadic reduction; with `results`, lanes have to be results.
     """
     written = [flat.accesses[op] for op in stores or [flat.store]]
     loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
@@ -49,16 +46,7 @@ def _is_near(access: FlatAccess, position: int) -> bool:
 def load_strided(
     emit: Emitter, base: ir.Value, place: Index, stride: SymExpr, lanes: int, width: int
 ) -> ir.Value:
-    """Load strided elements.
-
-    Args:
-        emit: where to write.
-        base: the buffer, of one dimension.
-        place: of the first element.
-        stride: neither 0 nor 1.
-        lanes: the number of elements.
-        width: lanes of a register.
-    """
+    """Load elements at a stride that is neither 0 nor 1; `width` are the lanes of a register."""
     step = stride.value
     type_ = ir.VectorType.get([min(lanes, width)], base.type.element_type)
     parts: list[ir.Value] = []

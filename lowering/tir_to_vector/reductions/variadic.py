@@ -189,11 +189,7 @@ def _combined(reduction: VariadicReduction) -> str | None:
 
 
 class Sameness:
-    """Which values of a block are computed in the same way.
-
-    Args:
-        reduction: the reduction.
-    """
+    """Which values of a reduction's block are computed in the same way."""
 
     def __init__(self, reduction: VariadicReduction) -> None:
         self._totals = {op.results[0]: i for i, op in enumerate(reduction.totals)}

@@ -55,10 +55,7 @@ def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:
 class ProducerFusedReduction(NestWriter):
     """Writes a reduction that computes a map instead of loading its results.
 
-    Args:
-        reduction: writes it alone.
-        producer: writes the map alone.
-        stores: whether the map's results are used elsewhere, and stored.
+    It is made of writers of both; with `stores` the map's results are stored for others.
     """
 
     def __init__(self, reduction: NestWriter, producer: NestWriter, *, stores: bool) -> None:
@@ -366,11 +363,7 @@ def _stream_rows(writers: list[NestWriter], count: int, far: Bool, *, sure: bool
 
     One nest after the first prefetches: the one with functions, else the last.
 
-    Args:
-        writers: of the nests.
-        count: their shared loops.
-        far: whether rows come from beyond L2.
-        sure: whether rows come from memory whenever this code runs.
+    With `far` rows come from beyond L2, with `sure` from memory whenever this code runs.
     """
     first, *others = writers
     others = sorted(reversed(others), key=lambda writer: not writer.computes_functions)

@@ -257,9 +257,7 @@ class SoftwarePipelinedRows:
     def of(writers: Sequence[NestWriter], *, long: bool) -> "SoftwarePipelinedRows | None":
         """Return nests in this form, None without such a reduction or map.
 
-        Args:
-            writers: of the nests.
-            long: whether dynamic rows have at least `MIN_PIPELINED_ELEMENTS` elements.
+        With `long`, dynamic rows have at least `MIN_PIPELINED_ELEMENTS` elements.
         """
         *others, last = writers
         if type(last) is not NestWriter or last.vector is None or last.non_temporal is not True:

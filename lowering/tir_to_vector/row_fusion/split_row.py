@@ -52,9 +52,7 @@ class SplitRow:
 def split_row(group: Sequence[FlatNest], count: int) -> SplitRow | None:
     """Return the parts of a row of some nests; None if it is short or has no such sums.
 
-    Args:
-        group: the nests; buffers between them are kept by rows.
-        count: their shared loops.
+    Buffers between the nests are kept by rows.
     """
     lengths = set()
     inside = [collapse(flat, count) for flat in group]
