@@ -206,8 +206,6 @@ class Chunk:
     """Computes the values of some steps: `lanes` along the vector, each with its repeats.
 
     Args:
-        writer: of the nest.
-        env: counters of the other iterators.
         at: the first step.
         lanes: their number; 1 for a scalar.
         live: how many of them exist, None for all.

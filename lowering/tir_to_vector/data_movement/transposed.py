@@ -105,8 +105,7 @@ class TransposeWriter(NestWriter):
     def _is_non_temporal(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
         """Return whether stores are non-temporal, which needs all of them aligned.
 
-        Args:
-            far: what `streams` returned, if it was called.
+        `far` is what `streams` returned, if it was called.
         """
         emit, store = self.emit, self.flat.accesses[self.flat.store]
         condition = streams(self) if far is None else far
@@ -127,14 +126,9 @@ class TransposeWriter(NestWriter):
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
         far: bool | ir.Value, non_temporal: bool,
     ) -> None:  # fmt: skip
-        """Write the whole tiles.
+        """Write the whole tiles of rows of the result, each up to `whole`.
 
-        Args:
-            env: counters of the outer iterators.
-            whole: where the whole tiles of a row of the result end.
-            rows: range of its rows.
-            far: whether the nest is beyond the cache, and goes by blocks.
-            non_temporal: whether stores are non-temporal.
+        If the nest is `far` beyond the cache, it goes by blocks.
         """
         emit, lanes, height = self.emit, self.lanes, self.height
         start = self._aligned_start(env, *rows)

@@ -62,9 +62,7 @@ class Lin:
 def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
     """Return an index value as a linear sum; others are one term.
 
-    Args:
-        value: the value.
-        known: results of earlier calls, added to.
+    `known` are the results of earlier calls, added to.
     """
     if known is not None and value in known:
         return known[value]
@@ -136,10 +134,7 @@ def is_inside(value: ir.Value, op: ir.Operation) -> bool:
 def varies(value: ir.Value, loop: ir.Operation, pure: tuple[str, ...] = ("",)) -> bool:
     """Whether a value may differ between the steps of a loop.
 
-    Args:
-        value: the value.
-        loop: the loop.
-        pure: what names of operations begin with whose results depend on their operands only.
+    `pure` is what names of operations begin with whose results depend on their operands only.
     """
     if not is_inside(value, loop):
         return False
