@@ -113,18 +113,25 @@ def _by_quotient(u: Lanes) -> Lanes:
 
 
 def over_one_plus_exp(x: Lanes, y: Lanes) -> Lanes:
-    """Return x / (1 + e**y), within 3 units in the last place, and 2.5 for x = 1.
+    """Return x / (1 + e**y), within 2.5 units in the last place.
 
-    Where `can_scale`, powers that are no normal numbers are seldom, and left to another way.
+    Powers that are no normal numbers are seldom, and left to another way: in vectors behind a
+    branch, not in scalars, whose loops LLVM vectorises.
     """
-    if x.can_scale():
-        near, distance = x / one_plus_exp(y), y.magnitude()
-        (result,) = choose(
-            distance.bits().any_above(NEAR),
-            lambda: [(distance > NEAR).select(_far_share(x, y), near)],
-            [near],
-        )
-        return result
+    near, distance = x / one_plus_exp(y), y.magnitude()
+
+    def every() -> Lanes:
+        far = _far_share(x, y) if x.can_scale() else _any_share(x, y)
+        return (distance > NEAR).select(far, near)
+
+    if not x.is_vector():
+        return every()
+    (result,) = choose(distance.bits().any_above(NEAR), lambda: [every()], [near])
+    return result
+
+
+def _any_share(x: Lanes, y: Lanes) -> Lanes:
+    """Return x / (1 + e**y) without a branch, whatever they are."""
     if _is_one(x) or _is_negative(y, x):
         return _share(x, y)
     _, whole, rest = whole_and_rest(clamp(y, -104.0, 200.0))

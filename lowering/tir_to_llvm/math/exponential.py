@@ -156,7 +156,15 @@ def scaled(y: Lanes, whole: Lanes) -> Lanes:
 
 def lifted_exp(x: Lanes, more: Lanes | None = None) -> tuple[Lanes, Lanes]:
     """Return m and p with e**(x + more) = (1 + m) * p / 2**LIFT, for x from -115 to 0."""
-    shifted, _, rest = whole_and_rest(x, more, _LIFTING_ROUNDER)
+    return _rest_and_power(x, more, _LIFTING_ROUNDER)
+
+
+def _rest_and_power(x: Lanes, more: Lanes | None, rounder: float) -> tuple[Lanes, Lanes]:
+    """Return m and a power of two p with e**(x + more) = (1 + m) * p, where p is a normal number.
+
+    The rounder leaves the exponent of p in the low bits.
+    """
+    shifted, _, rest = whole_and_rest(x, more, rounder)
     power = (shifted.bits() << 23).from_bits()
     return (rest * rest).times_plus(rest.polynomial(EXP), rest), power
 
@@ -192,11 +200,14 @@ def growing_power(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def one_plus_exp(x: Lanes) -> Lanes:
-    """Return 1 + e**x for |x| up to `NEAR`, where `can_scale`; of f32.
+    """Return 1 + e**x of f32 for |x| up to `NEAR`, with a table where `can_scale`.
 
     What is less than the power is added to its rest, before that is added to the power: so there
     are but two roundings, and only one that counts next to a large power.
     """
+    if not x.can_scale():
+        more, power = _rest_and_power(x, None, _EXPONENT_ROUNDER)
+        return power + power.times_plus(more, 1.0)
     shifted = x.times_plus(math.log2(math.e), _GROWING_ROUNDER)
     whole = shifted - _GROWING_ROUNDER
     ln2 = _FORMS[32].ln2

@@ -12,6 +12,7 @@ _EQUAL, _UNSIGNED_GREATER = 0, 8
 # Intrinsics of AVX-512 and of how many lanes: `a * 2**floor(b)`, what is left of a fraction, and
 # 1 / a to 14 bits.
 _REGISTERS = {"f32": ("ps", 16), "f64": ("pd", 8)}
+_LANES_OF_AVX2 = 8
 _SCALING, _FRACTION = "llvm.x86.avx512.mask.scalef", "llvm.x86.avx512.mask.reduce"
 _INVERSE, _GREATEST = "llvm.x86.avx512.rcp14", "llvm.x86.avx512.max"
 # The one of two that is nearer to zero, with the sign of the first or none; lanes of one or two
@@ -155,6 +156,11 @@ class Lanes:
         known = _REGISTERS.get(str(type_.element_type))
         return known is not None and type_.rank == 1 and type_.shape[0] % known[1] == 0
 
+    def is_vector(self) -> bool:
+        """Whether this is a vector of one dimension."""
+        type_ = self.value.type
+        return isinstance(type_, ir.VectorType) and type_.rank == 1
+
     def scaled(self, power: "Lanes") -> "Lanes":
         """Return `self * 2**floor(power)`, where `can_scale`."""
         return self._by_registers(_SCALING, power)
@@ -259,11 +265,14 @@ class Lanes:
         """Return whether any of f32's bits are above those of a number, as unsigned integers.
 
         So are those of numbers further from zero on its side, of NaN, and of all negative numbers
-        where it is positive. It is quicker than to compare each register. Where `can_scale`.
+        where it is positive. It is quicker than to compare each register. Of a vector of one
+        dimension.
         """
-        lanes = _REGISTERS["f32"][1]
+        count = self.value.type.shape[0]
+        lanes = _REGISTERS["f32"][1] if self._avx512 else _LANES_OF_AVX2
+        lanes = lanes if count % lanes == 0 else count
         most = self.first(lanes)
-        for start in range(lanes, self.value.type.shape[0], lanes):
+        for start in range(lanes, count, lanes):
             most = most.by("arith.maxui", self.wrapped(_slice(self.value, start, lanes)))
         (bits,) = struct.unpack("i", struct.pack("f", number))
         return most._compare(_UNSIGNED_GREATER, bits, "arith.cmpi").any()
