@@ -324,7 +324,8 @@ class InPlaceNchw(DepthwisePoolWriter):
             return
         for row, value in enumerate(sums):
             put = partial(self.put, value, self._place(env, tile, row), tile.mask)
-            emit.if_any(tile.left - row if row else 1, put)
+            # A sum would take an instruction that a comparison does not.
+            emit.choose(not row or emit.holds("slt", row, tile.left), put, lambda: None)
 
     def _store_rows(
         self, rows: Sequence[tuple[ir.Value, Index]], tile: Tile, overwrites: bool
