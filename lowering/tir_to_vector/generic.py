@@ -11,7 +11,7 @@ from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_LIKES
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant, steps_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import is_inside
-from relax_mlir.lowering.tir_to_vector.scheduled.threads import write_parallel
+from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK, write_parallel
 from relax_mlir.lowering.tir_to_vector.symbols import strided_metadata
 from relax_mlir.lowering.walk import collect, enclosing, outermost
 
@@ -286,6 +286,8 @@ def _lower_for(op: ir.Operation, emit: Emitter) -> None:
             upper = emit.add(lower, extent)
             with emit.loop(lower, upper, hints=AS_IT_LIKES) as loop:
                 _move(body, loop.counter)
+            if MARK in op.attributes:
+                loop.op.attributes[MARK] = op.attributes[MARK]
     op.erase()
 
 

@@ -16,6 +16,7 @@ from relax_mlir.lowering.tir_to_vector.int4 import lower_int4
 from relax_mlir.lowering.tir_to_vector.kernel_class import Plan
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.tir_to_vector.scheduled.program import apply_kinds
+from relax_mlir.lowering.tir_to_vector.scheduled.promote import promote
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import check_parallel
 from relax_mlir.lowering.tir_to_vector.storage_align import align_storage
 from relax_mlir.lowering.tir_to_vector.symbols import replace_symbols
@@ -96,6 +97,7 @@ def _lower_rest(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     skip_empty_reductions(func, emit)
     apply_kinds(func, emit, machine)
     lower_block(func.entry_block, emit)
+    promote(func, emit)
 
 
 def _write(plan: Plan, emit: Emitter) -> None:

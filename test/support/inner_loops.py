@@ -40,14 +40,10 @@ def assembly_of(parameters: dict[str, tuple[Iterable[object], str]], result: str
         f'{name}: R.Tensor(({"".join(f"{dim!r}, " for dim in dims)}), "{dtype}")'
         for name, (dims, dtype) in parameters.items()
     ]
-    return assembly_of_program(_PROGRAM.format(parameters=", ".join(names), result=result), cpu)
-
-
-def assembly_of_program(text: str, cpu: str) -> str:
-    """Return the assembly text of a script for a processor, as LLVM names it."""
     target = f"llvm -mtriple={triple_of(cpu)} -mcpu={cpu}"
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder, "program.py"), Path(folder, "program.s")
+        text = _PROGRAM.format(parameters=", ".join(names), result=result)
         source.write_text(text, encoding="utf-8")
         options = [str(source), "--emit=asm", f"--target={target}", "-o", str(out)]
         assert relax_compile.main(options) == 0

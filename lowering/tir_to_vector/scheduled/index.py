@@ -58,6 +58,10 @@ class Lin:
         difference = self.plus(other, -1)
         return difference.is_const and difference.const == 0
 
+    def key(self) -> tuple[int, frozenset[tuple[ir.Value, int]]]:
+        """Return a key that is equal for equal sums."""
+        return self.const, frozenset(self.terms.items())
+
 
 def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
     """Return an index value as a linear sum; others are one term.
@@ -93,30 +97,57 @@ def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
     return Lin(0, {value: 1})
 
 
+# Of operations that access memory: where the buffer is among the operands, where the mask is, where
+# what is stored is.
+ACCESSES = {
+    "memref.load": (0, None, None),
+    "memref.store": (1, None, 0),
+    "vector.load": (0, None, None),
+    "vector.store": (1, None, 0),
+    "vector.maskedload": (0, -2, None),
+    "vector.maskedstore": (0, -2, -1),
+}
+
+
 @dataclass(frozen=True)
 class Access:
-    """A load or store of an element.
+    """A load or store of an element or of a vector.
 
     Attributes:
         op: the operation.
         buffer: what it accesses.
         indices: its indices.
         where: these as linear sums.
+        mask: the mask of its lanes, None for all.
         stores: whether it is a store.
+        type: the type of what is loaded or stored.
     """
 
     op: ir.Operation
     buffer: ir.Value
     indices: list[ir.Value]
     where: list[Lin]
+    mask: ir.Value | None
     stores: bool
+    type: ir.Type
 
     @staticmethod
     def of(op: ir.Operation, known: dict[ir.Value, Lin]) -> "Access":
         """Return the access of an operation, given what is known of values (see `linear`)."""
-        stores = op.name == "memref.store"
-        buffer, *indices = list(op.operands)[int(stores) :]
-        return Access(op, buffer, indices, [linear(value, known) for value in indices], stores)
+        position, mask, stored = ACCESSES[op.name]
+        operands = list(op.operands)
+        buffer = operands[position]
+        indices = operands[position + 1 : position + 1 + buffer.type.rank]
+        return Access(
+            op, buffer, indices, [linear(value, known) for value in indices],
+            None if mask is None else operands[mask], stored is not None,
+            op.results[0].type if stored is None else operands[stored].type,
+        )  # fmt: skip
+
+    @property
+    def width(self) -> int:
+        """The number of elements."""
+        return self.type.shape[0] if isinstance(self.type, ir.VectorType) else 1
 
 
 def is_inside(value: ir.Value, op: ir.Operation) -> bool:

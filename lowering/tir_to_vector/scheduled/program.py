@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import counter_of, kind_of_loop, make_loop
+from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
 from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity, root
@@ -26,6 +26,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
 from relax_mlir.lowering.tir_to_vector.scheduled.lanes import Along, LaneCopier, NotVectorizable
 from relax_mlir.lowering.tir_to_vector.scheduled.partition import partition
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
+    MARK,
     is_parallel,
     shares_writes,
     sink_allocs,
@@ -186,12 +187,14 @@ class _Vectorizer:
             if not self.masked:
                 raise NotVectorizable("a sum that does not fill vectors, without masks")
             return chunk(at, lanes, emit.mask(left, lanes), carried)
-        if isinstance(left, int):
-            # Without masks, so that LLVM keeps in registers what each step of a loop adds to.
+        if isinstance(left, int) and (left.bit_count() < 2 or not self.masked):
             while left:
                 part = 1 << (left.bit_length() - 1)
                 chunk(at, part, None, [])
                 at, left = emit.add(at, part), left - part
+        elif isinstance(left, int):
+            width = 1 << (left - 1).bit_length()
+            chunk(at, width, emit.mask(left, width), [])
         elif self.masked:
             mask = emit.mask(left, lanes)
             with emit.when(emit.compare("sgt", left, 0)):
@@ -301,15 +304,12 @@ def apply_kinds(func: ir.OpView, emit: Emitter, machine: Machine) -> None:
     tops = [op for op in outermost if is_scheduled(op)]
     if not tops:
         return
-    loops = [loop for top in tops for loop in collect(top, lambda op: op.name == "tir.for")]
     for top in tops:
+        for loop in collect(top, lambda op: op.name == "tir.for"):
+            loop.attributes[MARK] = ir.UnitAttr.get()
         for block in reversed(collect(top, lambda op: op.name == "tir.block")):
             inline(block)
-    for loop in loops:
-        lower, extent = (integer_of(value) for value in loop.operands)
-        if extent == 1 and isinstance(lower, int):
-            # What conditions say of its only step is known.
-            counter_of(loop).replace_all_uses_with(emit.index(lower))
+    loops = collect(func.operation, lambda op: op.name == "tir.for" and MARK in op.attributes)
     for loop in loops:
         if loop.parent.operation.name != "tir.for":
             partition(loop, emit)

@@ -17,6 +17,8 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
 )
 from relax_mlir.lowering.walk import collect, enclosing, is_below, named
 
+# An attribute of the loops that a schedule wrote.
+MARK = "tir.scheduled"
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # Bytes that each of a thread's buffers may have on its stack.
 _STACK_BYTES = 1 << 15

@@ -7,15 +7,7 @@ moved away from their rows, make a product take twice as long.
 from typing import Any, NamedTuple
 
 import pytest
-from inner_loops import (
-    CPUS,
-    assembly_of_program,
-    count,
-    inner_loops,
-    inner_loops_of,
-    most,
-    spills,
-)
+from inner_loops import CPUS, count, inner_loops_of, most, spills
 
 pytestmark = pytest.mark.own_targets
 
@@ -151,33 +143,3 @@ def test_kernels(name: str, cpu: str) -> None:
         for number, loop in alike:
             assert len(loop) <= each.each * number, (each, loop)
             assert len(spills(loop)) <= each.spills, (each, loop)
-
-
-SCHEDULED = """
-@I.ir_module
-class Program:
-    @T.prim_func
-    def main(
-        A: T.Buffer((128, 512), "float32"),
-        B: T.Buffer((512, {columns}), "float32"),
-        C: T.Buffer((128, {columns}), "float32"),
-    ):
-        for i0, j0, k in T.grid(32, {blocks}, 512):
-            for i1 in T.unroll(4):
-                for j1 in T.vectorized(32):
-                    with T.block("C"):
-                        T.where(j0 * 32 + j1 < {columns})
-                        vi = T.axis.spatial(128, i0 * 4 + i1)
-                        vj = T.axis.spatial({columns}, j0 * 32 + j1)
-                        vk = T.axis.reduce(512, k)
-                        C[vi, vj] = C[vi, vj] + T.abs(A[vi, vk] - B[vk, vj])
-"""
-
-
-@pytest.mark.parametrize("columns", [13, 512, 1000])
-@pytest.mark.parametrize("cpu", CPUS)
-def test_sums_of_scheduled_loops_stay_in_registers(cpu: str, columns: int) -> None:
-    text = SCHEDULED.format(columns=columns, blocks=-(-columns // 32))
-    loop = most(inner_loops(assembly_of_program(text, cpu)), r"vadd[ps]s")
-    assert count(loop, r"vadd[ps]s") >= 8
-    assert not count(loop, r"vmov\w+\t%[xyz]mm\d+, .*\("), loop

@@ -11,6 +11,7 @@ from relax_mlir.target import Target
 class Module:
     # CHECK-LABEL: func.func @add
     # CHECK-COUNT-2: vector.store {{.*}} vector<16xf32>
+    # A rest of one piece; several pieces would be a mask.
     # CHECK: vector.store {{.*}} vector<8xf32>
     # CHECK-NOT: "tir.for"
     # CHECK: return
@@ -21,23 +22,12 @@ class Module:
                 v = T.axis.spatial(40, i)
                 B[v] = A[v] + T.float32(1)
 
-    # A known number of steps that are left is vectors of powers of two, any other has a mask.
-    # CHECK-LABEL: func.func @few
-    # CHECK: vector.store {{.*}} vector<4xf32>
-    # CHECK: vector.store {{.*}} vector<2xf32>
-    # CHECK: memref.store
-    @T.prim_func
-    def few(A: T.Buffer((7,), "float32")):
-        for i in T.vectorized(7):
-            A[i] = A[i] * T.float32(2)
-
     # CHECK-LABEL: func.func @masked
-    # CHECK: vector.create_mask
-    # CHECK: vector.maskedstore {{.*}} vector<16xf32>
+    # CHECK: arith.constant dense<[true, true, true, true, true, true, true, false]> : vector<8xi1>
+    # CHECK: vector.maskedstore {{.*}} vector<8xf32>
     @T.prim_func
-    def masked(A: T.Buffer(("n",), "float32")):
-        n = T.int64()
-        for i in T.vectorized(n):
+    def masked(A: T.Buffer((7,), "float32")):
+        for i in T.vectorized(7):
             A[i] = A[i] * T.float32(2)
 
     # CHECK-LABEL: func.func @apart

@@ -10,15 +10,18 @@ TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
 
 @I.ir_module
 class Module:
-    # One region of threads; whole tiles without conditions. Of a product of matrices there would be
-    # another kernel: this looks for the largest.
+    # One region of threads; whole tiles without conditions; accumulators in registers. Of a product
+    # of matrices there would be another kernel: this looks for the largest.
     # CHECK-LABEL: func.func @largest
     # CHECK: omp.parallel
     # CHECK: scf.for
     # CHECK: scf.if
-    # CHECK: scf.for
+    # CHECK-COUNT-4: vector.load %C
+    # CHECK: scf.for {{.*}} iter_args({{.*}}) -> ({{(vector<16xf32>, )+}}vector<16xf32>)
     # CHECK-NOT: memref.store
-    # CHECK-COUNT-4: vector.store {{.*}}, %C{{.*}} vector<16xf32>
+    # CHECK-COUNT-4: arith.mulf
+    # CHECK: scf.yield
+    # CHECK-COUNT-4: vector.store {{.*}}, %C
     # CHECK: } else {
     # CHECK: vector.create_mask
     # CHECK: omp.terminator
