@@ -116,6 +116,9 @@ def cast(m: Any) -> Any:
     x = m.pick((*NUMBERS, "float16", "bool", "uint8", "int8"))
     to = m.choice((*NUMBERS, "float16", "bool"))
     data = m.data(x)
+    if m.dtype(x) == "float16" and to in ("float32", "float64") and x in m.results:
+        # onnxruntime does not round what it computes to float16 before such a cast.
+        return None
     if m.dtype(x) in FLOATS and to not in FLOATS:
         whole = np.abs(data - np.round(data))
         if whole.min(initial=1) < MARGIN or np.abs(data).min(initial=1) < MARGIN:
