@@ -3,12 +3,14 @@
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import build
-from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.symbolic.prover import Facts, can_prove_less_equal
-from relax_mlir.lowering.walk import named
 from relax_mlir.resampling import CROP
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.rewriting.convolutions import attributes, is_dense
+from relax_mlir.transform.rewriting.convolutions import (
+    attributes,
+    input_made_by,
+    is_dense,
+    rewrite_convolutions,
+)
 
 
 def reorder_resize_after_conv(module: ir.Operation) -> None:
@@ -18,16 +20,17 @@ def reorder_resize_after_conv(module: ir.Operation) -> None:
     matter but for rounding. The convolution then has fewer pixels, and no more channels are
     enlarged than before. A bias goes with it: weights of a resizing add up to one.
     """
-    for func in functions_to_optimize(module):
-        convolutions = named(func, ("relax.conv2d",))
-        written = written_values(func) if convolutions else set()
-        if any([_reorder(conv, written) for conv in convolutions]):
-            remove_unused(func)
+    rewrite_convolutions(module, _reorder)
 
 
 def _reorder(conv: ir.Operation, written: set[ir.Value]) -> bool:
-    resize = _only_for(conv, conv.operands[0], written)
-    if resize is None or not _is_pointwise(conv) or not _enlarges(resize, conv):
+    resize = input_made_by("relax.resize2d", conv, written)
+    if (
+        resize is None
+        or resize.operands[0] in written
+        or not _is_pointwise(conv)
+        or not _enlarges(resize, conv)
+    ):
         return False
     bias = _bias(conv, written)
     last = conv if bias is None else bias
@@ -47,16 +50,6 @@ def _again(op: ir.Operation, operands: dict[ir.Value, ir.Value]) -> ir.Value:
     """Return what an operation gives with other operands."""
     given = [operands.get(each, each) for each in op.operands]
     return build(op.name.removeprefix("relax."), given, attributes(op))
-
-
-def _only_for(user: ir.Operation, value: ir.Value, written: set[ir.Value]) -> ir.Operation | None:
-    """Return the resizing in the same block that makes a value for one user."""
-    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1 or value in written:
-        return None
-    op = value.owner.operation
-    if op.name != "relax.resize2d" or op.block != user.block or op.operands[0] in written:
-        return None
-    return op
 
 
 def _is_pointwise(conv: ir.Operation) -> bool:

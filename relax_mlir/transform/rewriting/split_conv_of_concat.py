@@ -5,11 +5,13 @@ from itertools import accumulate
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import build
-from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.tuples import known_fields
-from relax_mlir.lowering.walk import named
-from relax_mlir.transform.relax.dead_code_elimination import remove_unused
-from relax_mlir.transform.rewriting.convolutions import attributes, is_dense
+from relax_mlir.transform.rewriting.convolutions import (
+    attributes,
+    input_made_by,
+    is_dense,
+    rewrite_convolutions,
+)
 
 # Fewer channels keep a kernel from its speed.
 _LEAST_CHANNELS = 16
@@ -22,11 +24,7 @@ def split_conv_of_concat(module: ir.Operation) -> None:
     written and read once more instead, so there are no more of those bytes than of copied ones.
     Only where the weight is constant, which FoldConstant then cuts, and more than a point.
     """
-    for func in functions_to_optimize(module):
-        convolutions = named(func, ("relax.conv2d",))
-        written = written_values(func) if convolutions else set()
-        if any([_split(conv, written) for conv in convolutions]):
-            remove_unused(func)
+    rewrite_convolutions(module, _split)
 
 
 def _split(conv: ir.Operation, written: set[ir.Value]) -> bool:
@@ -49,11 +47,9 @@ def _split(conv: ir.Operation, written: set[ir.Value]) -> bool:
 
 def _parts(conv: ir.Operation, written: set[ir.Value]) -> tuple[list[ir.Value], list[int]]:
     """Return the images that a convolution alone takes joined, and how many channels they have."""
-    value, none = conv.operands[0], ([], [])
-    if isinstance(value.owner, ir.Block) or len(list(value.uses)) != 1 or value in written:
-        return none
-    concat = value.owner.operation
-    if concat.name != "relax.concat" or concat.block != conv.block:
+    none: tuple[list[ir.Value], list[int]] = ([], [])
+    concat = input_made_by("relax.concat", conv, written)
+    if concat is None:
         return none
     parts, axis = known_fields(concat.operands[0]), attributes(conv)["data_layout"].find("C")
     if not parts or (attributes(concat)["axis"] or 0) % 4 != axis or written & {*parts}:
