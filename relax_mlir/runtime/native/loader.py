@@ -34,7 +34,7 @@ ndarray = np.ndarray
 _LOCK, _POOL_LOCK = threading.Lock(), threading.Lock()
 _pool: Any = None  # its workers run until the process ends
 _thread_limit = 0
-# Called with objects that were linked and the addresses of their functions, see `perf_map`.
+# Called with objects that were linked and the addresses of their symbols, see `perf_map`.
 LOAD_OBSERVERS: list[Callable[[list[NativeObject], dict[str, int]], None]] = []
 
 
@@ -152,11 +152,10 @@ def load_objects(objects: Iterable[NativeObject]) -> dict[str, Any]:
     except (ValueError, IndexError, OSError) as error:
         labels = ", ".join(f"'{obj.name}'" for obj in objects)
         raise ExecutableFormatError(f"cannot link native object {labels}: {error}") from error
-    addresses = {name: image.symbols[symbol] for name, symbol in names.items()}
     for observe in LOAD_OBSERVERS:
-        observe(objects, addresses)
+        observe(objects, image.symbols)
     make = tvm_ffi.core.Function.__from_extern_c__
-    return {n: make(address, keep_alive_object=image) for n, address in addresses.items()}
+    return {n: make(image.symbols[s], keep_alive_object=image) for n, s in names.items()}
 
 
 def ffi_tensor(value: Any) -> Any:

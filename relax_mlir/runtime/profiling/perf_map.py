@@ -70,15 +70,15 @@ def map_lines(objects: Sequence[NativeObject], addresses: Mapping[str, int]) -> 
 
     Args:
         objects: what was linked.
-        addresses: where the functions that they export are.
+        addresses: where their global symbols are.
     """
     lines = []
     for obj in objects:
         symbols = function_symbols(obj.data)
         begins = {
-            symbol.section: addresses[name] - symbol.offset
+            symbol.section: addresses[symbol.name] - symbol.offset
             for symbol in symbols
-            if (name := symbol.name.removeprefix(loader.PREFIX)) in addresses
+            if symbol.name in addresses
         }
         for symbol in symbols:
             if symbol.section in begins:
