@@ -206,7 +206,8 @@ class _Writer(TileStore):
 
         def place(row: Index, col: Index) -> Index:
             above = (row - top) // sizes[0] * across
-            number = above + (col - left) // sizes[1]
+            # Rounded up, as tiles may be narrower.
+            number = above + ceil_div(col - left, sizes[1])
             return following + number * (share * steps)
 
         return place
@@ -266,7 +267,8 @@ class _Writer(TileStore):
         """As `_steps` along a row; yields also how many pixels of the tile exist, if not all.
 
         The last tile of a dynamic row is a whole or a half one, of a packed input also one of three
-        quarters. Pixels past the row are in the packed input, if there is one.
+        quarters, which all tiles are if no more of them cover the row. Pixels past the row are in
+        the packed input, if there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.is_cold:
@@ -283,8 +285,11 @@ class _Writer(TileStore):
         if self.copy is not None:
             # Whole and partial tiles share code: only the stores differ.
             parts = sorted({width, -(-3 * width // 4), half}, reverse=True)
-            with emit.loop(first, stop, width) as loop:
-                yield from self._least(parts, loop.counter, stop - loop.counter)
+            less = parts[:2][-1]
+            same = emit.compare("eq", *(ceil_div(stop - first, part) for part in (width, less)))
+            step = emit.select(same, less, width)
+            with emit.loop(first, stop, step) as loop:
+                yield from self._least(parts, loop.counter, emit.min(stop - loop.counter, step))
             return
         done = first + emit.round_down(stop - first, width)
         with emit.loop(first, done, width) as loop:

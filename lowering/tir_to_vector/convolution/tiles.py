@@ -13,7 +13,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_cycles
 
 # Assumed for dynamic sizes.
-_UNKNOWN_PIXELS, _UNKNOWN_BLOCKS = 224, 4
+_UNKNOWN_PIXELS, _UNKNOWN_BLOCKS = 112, 4
 
 
 @dataclass(frozen=True)
