@@ -47,6 +47,7 @@ class _Tiles:
         emit: where to write.
         variants: the tiles.
         vectors: those of a tile in a slab of the buffer, and of all slabs.
+        tiles: those that a block has room for.
         halo: pixels of a run beside those of its outputs.
 
     Attributes:
@@ -55,20 +56,18 @@ class _Tiles:
     """
 
     def __init__(
-        self, conv: Winograd, emit: Emitter, variants: WinogradVariants, vectors: int, halo: int
-    ) -> None:
+        self, conv: Winograd, emit: Emitter, variants: WinogradVariants, tiles: Index,
+        vectors: int, halo: int,
+    ) -> None:  # fmt: skip
         self._conv, self._emit, self._variants = conv, emit, variants
         self._vectors, self._halo = vectors, halo
         self._outputs = variants.pick(lambda variant: variant.outputs)
         self._vector = variants.vector
         self._lanes: int = self._vector.shape[0]
-        self.element: Index = variants.pick(self._element)
+        # An odd number of lines, so that elements fall into different sets. No gaps where a dynamic
+        # block is small: they would be prefetched with the tiles.
+        self.element: Index = (tiles * vectors | 1) * self._lanes
         self._row = variants.pick(self._line)
-
-    def _element(self, variant: WinogradVariant) -> int:
-        """The stride of elements: an odd number of lines, so that they fall into different sets."""
-        lines = self._vectors * variant.sizes.room
-        return (lines + 1 + lines % 2) * self._lanes
 
     def _line(self, variant: WinogradVariant) -> int:
         """The length of a row of the copy, with room for a square of vectors at its end."""
@@ -79,7 +78,9 @@ class _Tiles:
         self.base, self._copy = (
             self._emit.alloc(self._variants.most(size), self._conv.element)
             for size in (
-                lambda variant: variant.side**2 * self._element(variant),
+                lambda variant: (
+                    variant.side**2 * (variant.sizes.room * self._vectors | 1) * self._lanes
+                ),
                 lambda variant: variant.side * self._line(variant),
             )
         )
@@ -104,12 +105,14 @@ class TransformedImage(_Tiles):
         slab: the stride of slabs, each of a vector of channels.
     """
 
-    def __init__(self, conv: Winograd, emit: Emitter, variants: WinogradVariants) -> None:
+    def __init__(
+        self, conv: Winograd, emit: Emitter, variants: WinogradVariants, tiles: Index
+    ) -> None:
         self._inputs = conv.extent(INPUTS).value or 1
         self.slabs: int = -(-self._inputs // variants.vector.shape[0])
-        super().__init__(conv, emit, variants, self.slabs, TAPS - 1)
+        super().__init__(conv, emit, variants, tiles, self.slabs, TAPS - 1)
         self._side = variants.pick(lambda variant: variant.side)
-        self.slab: Index = variants.pick(lambda variant: variant.sizes.room * self._lanes)
+        self.slab: Index = tiles * self._lanes
         self._rows, self._columns = emit.size(conv.size(ROWS)), emit.size(conv.size(COLUMNS))
         self._strides = [emit.size(stride) for stride in conv.source_strides]
         self._source = emit.flatten_once(conv.source)
@@ -211,14 +214,15 @@ class TransformedImage(_Tiles):
     def _across(self, variant: WinogradVariant, run: Run, slab: Index) -> None:
         """Transform the rows of each tile, and store all elements for the multiplication."""
         emit, lanes = self._emit, self._lanes
-        element = self._element(variant)
         start = slab + run.first * lanes
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
             at = tile.counter * (variant.outputs * lanes)
             at += step.counter * self._line(variant)
             to = start + tile.counter * lanes
             places = [at + number * lanes for number in range(variant.side)]
-            targets = [to + number * element for number in variant.elements(emit, step.counter)]
+            targets = [
+                to + number * self.element for number in variant.elements(emit, step.counter)
+            ]
             self._map(variant.transforms.image, self._copy, places, self.base, targets)
 
 
@@ -229,9 +233,11 @@ class TransformedSums(_Tiles):
         not_finite: a buffer of a vector that is NaN in some lane if an output was infinite or NaN.
     """
 
-    def __init__(self, conv: Winograd, emit: Emitter, variants: WinogradVariants) -> None:
+    def __init__(
+        self, conv: Winograd, emit: Emitter, variants: WinogradVariants, tiles: Index
+    ) -> None:
         self._panel = variants.panel
-        super().__init__(conv, emit, variants, self._panel // variants.vector.shape[0], 0)
+        super().__init__(conv, emit, variants, tiles, self._panel // variants.vector.shape[0], 0)
         self._channels = conv.extent(OUTPUTS).value or 1
         self._extents = [emit.size(conv.extent(axis)) for axis in (ROWS, COLUMNS)]
         self._store = WindowWriter(conv, emit)
@@ -273,11 +279,11 @@ class TransformedSums(_Tiles):
 
     def _across(self, variant: WinogradVariant, run: Run, vector: Index) -> None:
         """Transform the rows of each tile to sums for its outputs' columns."""
-        emit, lanes, element = self._emit, self._lanes, self._element(variant)
+        emit, lanes = self._emit, self._lanes
         start = run.first * self._panel + vector
         with emit.loop(0, run.tiles) as tile, emit.loop(0, variant.side) as step:
             at = start + tile.counter * self._panel
-            places = [at + number * element for number in variant.elements(emit, step.counter)]
+            places = [at + number * self.element for number in variant.elements(emit, step.counter)]
             to = tile.counter * (variant.outputs * lanes)
             to += step.counter * self._line(variant)
             targets = [to + number * lanes for number in range(variant.outputs)]

@@ -137,8 +137,6 @@ class _Writer:
         # With a dynamic number of tiles, register tiles are the same for both.
         self.rows = variants.all[-1].sizes.rows
         self.rest = variants.all[-1].sizes.rest
-        self.image = TransformedImage(conv, emit, variants)
-        self.sums = TransformedSums(conv, emit, variants)
         self.inputs = conv.extent(INPUTS).value or 1
         self.groups = conv.extent(GROUPS).value or 1
         self.panels = -(-(conv.extent(OUTPUTS).value or 1) // self.panel)
@@ -152,11 +150,11 @@ class _Writer:
         )
         self.across = ceil_div(self.wide, self.run)
         self.runs = emit.size(conv.extent(IMAGES)) * self.high * self.across
-        self.together = emit.max(
-            variants.pick(lambda variant: variant.sizes.tiles)
-            // emit.max(emit.min(self.wide, self.run), 1),
-            1,
-        )
+        run = emit.max(emit.min(self.wide, self.run), 1)
+        self.together = emit.max(variants.pick(lambda variant: variant.sizes.tiles) // run, 1)
+        room = emit.min(self.together, self.runs) * run + (self.rest - 1)
+        self.image = TransformedImage(conv, emit, variants, room)
+        self.sums = TransformedSums(conv, emit, variants, room)
 
     def write(self) -> None:
         """Write the loops."""
