@@ -380,6 +380,16 @@ class Emitter(ParallelEmitter):
         left = last - whole
         self.if_any(left, lambda: write(whole, self.mask(left, lanes)))
 
+    def copied(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+        """Copy an operation with other operands: scalars, or all of them vectors."""
+        copy = op.clone()
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        result = copy.results[0]
+        if operands and isinstance(operands[0].type, ir.VectorType):
+            result.set_type(ir.VectorType.get(operands[0].type.shape, result.type))
+        return result
+
     def numbers(self, type_: ir.VectorType, values: Iterable[int]) -> ir.Value:
         """Return a constant vector of integers, indices or bools."""
         attrs = [ir.IntegerAttr.get(type_.element_type, value) for value in values]

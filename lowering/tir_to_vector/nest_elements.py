@@ -332,13 +332,9 @@ class ElementWriter:
                 made[op.results[0]] = self._counter(position, lanes, element)
                 continue
             operands = [operand(value) for value in op.operands]
-            copy = op.clone()
-            for position, value in enumerate(operands):
-                copy.operands[position] = value
-            copy.results[0].set_type(lanes.typed(op.results[0].type))
+            made[op.results[0]] = copy = self.emit.copied(op, operands)
             if op in self._called:
-                copy.operation.attributes[CALLED] = ir.UnitAttr.get()
-            made[op.results[0]] = copy.results[0]
+                copy.owner.attributes[CALLED] = ir.UnitAttr.get()
         return [operand(value) for value in wanted]
 
 

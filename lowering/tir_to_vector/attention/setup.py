@@ -130,16 +130,12 @@ class ScoreMod:
         return max(-_FAR, min(_FAR, score * LOG2_E))
 
 
-def copy_fixed(value: ir.Value) -> ir.Value:
+def copy_fixed(value: ir.Value, emit: Emitter) -> ir.Value:
     """Copy the computation of such a value to the insertion point."""
     op = defining_op(value)
     if op is None or op.block.owner.operation.name == "func.func":
         return value
-    operands = [copy_fixed(operand) for operand in op.operands]
-    copy = op.clone()
-    for position, operand in enumerate(operands):
-        copy.operands[position] = operand
-    return copy.results[0]
+    return emit.copied(op, [copy_fixed(operand, emit) for operand in op.operands])
 
 
 class Setup:
@@ -183,7 +179,7 @@ class Setup:
         emit, element = self.emit, self.attention.element
         factor = emit.constant(element, LOG2_E if self.use.is_single else 1.0)
         for value in self.attention.scores.factors:
-            factor = self.use.mul(copy_fixed(value), factor)
+            factor = self.use.mul(copy_fixed(value, emit), factor)
         return self.use.splat(factor)
 
     def _mask(self) -> Mask | None:
@@ -192,7 +188,7 @@ class Setup:
             return None
         offset: Index = 0
         if scores.offset is not None:
-            offset = emit.op("arith.index_cast", [copy_fixed(scores.offset)], emit.index_type)
+            offset = emit.op("arith.index_cast", [copy_fixed(scores.offset, emit)], emit.index_type)
         return Mask(offset, scores.window)
 
     @contextmanager

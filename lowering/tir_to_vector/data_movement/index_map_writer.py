@@ -316,15 +316,9 @@ class Chunk:
         if op in self._index_map.nonlinear:
             return self._load(op)
         operands = [self.value(operand) for operand in op.operands]
-        wide = any(isinstance(each.type, ir.VectorType) for each in operands)
-        if wide:
+        if any(isinstance(each.type, ir.VectorType) for each in operands):
             operands = [self.vector(operand) for operand in operands]
-        copy = op.clone()
-        for position, operand in enumerate(operands):
-            copy.operands[position] = operand
-        if wide:
-            copy.results[0].set_type(ir.VectorType.get([self._width], op.results[0].type))
-        return copy.results[0]
+        return self._emit.copied(op, operands)
 
     def _argument(self, value: ir.Value) -> ir.Value:
         emit, index_map = self._emit, self._index_map

@@ -263,13 +263,7 @@ class ScanWriter(NestWriter):
 
     def _finished(self, value: ir.Value) -> ir.Value:
         for op in self._scan.finish:
-            type_ = op.results[0].type
-            if isinstance(value.type, ir.VectorType):
-                type_ = ir.VectorType.get(value.type.shape, type_)
-            copy = op.clone()
-            copy.operands[0] = value
-            copy.results[0].set_type(type_)
-            value = copy.results[0]
+            value = self.emit.copied(op, [value])
         return value
 
 

@@ -426,6 +426,7 @@ class VariadicWriter(StridedWriter):
     def _decide(self, choice: Choice, totals: Carried, added: Carried) -> ir.Value:
         """Return a condition on the totals of other steps instead of a step's operands."""
         held = {op.results[0]: i for i, op in enumerate(self.reduction.totals)}
+        like = totals[0].type
 
         def value_of(value: ir.Value) -> ir.Value:
             if value in held:
@@ -434,19 +435,12 @@ class VariadicWriter(StridedWriter):
             if number is not None:
                 return added[number]
             op = value.owner.operation
-            like = totals[0].type
             if op.name == "arith.constant":
                 single = self._anew(value)
                 if not isinstance(like, ir.VectorType):
                     return single
                 return self.emit.splat(single, ir.VectorType.get(like.shape, value.type))
-            operands = [value_of(operand) for operand in op.operands]
-            copy = op.clone()
-            for position, operand in enumerate(operands):
-                copy.operands[position] = operand
-            if isinstance(like, ir.VectorType):
-                copy.results[0].set_type(ir.VectorType.get(like.shape, value.type))
-            return copy.results[0]
+            return self.emit.copied(op, [value_of(operand) for operand in op.operands])
 
         return value_of(choice.condition)
 
