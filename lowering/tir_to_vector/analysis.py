@@ -1,6 +1,6 @@
 """What each block computes, from its iterators and affine accesses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, enclosing
 
 BRANCH = "scf.if"
 # Divisions of an iterator.
@@ -413,6 +413,14 @@ def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
     for view in list(func.entry_block.operations):
         if view.operation.name in ("tir.for", "tir.block"):
             yield view.operation
+
+
+def is_used_only_in(buffer: ir.Value, nests: Iterable[Nest]) -> bool:
+    """Whether only the blocks of some nests use a buffer."""
+    blocks = [nest.block for nest in nests]
+    users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]
+    # Lowered operations are in no block; an operation does not compare with None.
+    return all(user is not None and user in blocks for user in users)
 
 
 def is_adjacent(first: ir.Operation, second: ir.Operation) -> bool:

@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     affine_of,
     is_within,
     known_nests,
+    match_nest,
     operations,
     result_of,
 )
@@ -144,6 +145,17 @@ def flatten_nest(nest: Nest) -> FlatNest:
     if isinstance(flat, str):
         raise NotFlat(flat)
     return flat
+
+
+def flattened(op: ir.Operation) -> FlatNest | None:
+    """Return the flat form of the nest that an operation is, None if it has none."""
+    nest = match_nest(op)
+    if isinstance(nest, str):
+        return None
+    try:
+        return flatten_nest(nest)
+    except NotFlat:
+        return None
 
 
 def _flatten(nest: Nest) -> FlatNest:

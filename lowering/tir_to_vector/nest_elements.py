@@ -13,6 +13,7 @@ from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
+from relax_mlir.lowering.tir_to_vector.shuffles import load_strided
 from relax_mlir.lowering.walk import defining_op
 
 
@@ -83,6 +84,7 @@ class ElementWriter:
     flat: FlatNest
     vector: int | None
     emit: Emitter
+    masks_strided = False
 
     def __init__(
         self, flat: FlatNest, vector: int | None, emit: Emitter, *, near: bool = False
@@ -104,9 +106,12 @@ class ElementWriter:
         widest = max(bits_of(type_) for type_ in types)
         stored = [bits_of(access.buffer.type.element_type) for access in flat.accesses.values()]
         self.lanes: int = max(1, machine.vector_bits // widest)
+        loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
         self.masked: bool = machine.can_mask(min(stored, default=32)) and not any(
             op.name in DIVIDES for op in flat.slice
         )
+        if vector is not None and not self.masks_strided:
+            self.masked &= all(load.strides[vector] in (0, 1) for load in loads)
         self._called = called_functions(flat.slice)
         self.bases: dict[ir.Operation, ir.Value] = {
             op: emit.flatten_once(access.buffer) for op, access in flat.accesses.items()
@@ -225,27 +230,30 @@ class ElementWriter:
             return self._get(self.flat.store, lanes)
         return self.emit.constant_of(lanes.typed(self.flat.value.type), self.flat.init)
 
-    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, bool]:
-        """Return the place of an access, and whether it walks along the vector."""
+    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, Index]:
+        """Return the place of an access, and its stride along the vector."""
         emit, access = self.emit, self.flat.accesses[op]
         place = emit.size(access.offset)
         for position, counter in lanes.env.items():
             if access.in_rows and self._in_block is not None and position == self._in_block[0]:
                 counter = self._in_block[1]
             place += counter * emit.size(access.strides[position])
-        walks = self.vector is not None and access.strides[self.vector] == 1
-        return (place + lanes.at if walks else place), walks
+        stride = 0 if self.vector is None else emit.size(access.strides[self.vector])
+        return place + lanes.at * stride, stride
 
     def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         """Return what a load reads."""
         emit, base = self.emit, self.bases[op]
-        place, walks = self._address(op, lanes)
-        type_ = lanes.typed(base.type.element_type)
-        if walks and lanes.count > 1:
-            self._prefetch(op, place, lanes.count)
-            return emit.vector_load(base, [place], type_, lanes.mask)
-        value = emit.load(base, [place])
-        return value if lanes.count == 1 else emit.splat(value, type_)
+        place, stride = self._address(op, lanes)
+        if lanes.count == 1:
+            return emit.load(base, [place])
+        type_ = ir.VectorType.get([lanes.count], base.type.element_type)
+        if stride == 0:
+            return emit.splat(emit.load(base, [place]), type_)
+        if stride != 1:
+            return load_strided(emit, base, place, stride, lanes.count, self.lanes)
+        self._prefetch(op, place, lanes.count)
+        return emit.vector_load(base, [place], type_, lanes.mask)
 
     def _put(
         self, value: ir.Value, lanes: Lanes, non_temporal: bool = False,

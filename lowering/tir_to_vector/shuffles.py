@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
+from relax_mlir.lowering.tir_to_vector.index_emit import Index
 
 # Shuffles inside this many bits are fastest, and exist for all sizes of elements.
 _LANE_BITS = 128
@@ -166,3 +167,55 @@ def _halved(
                     lanes.append((which, lane))
     first, second = (emit.shuffle(pair[0][0], pair[-1][0], half) for half in halves)
     return add(emit, first, second), lanes
+
+
+# With a larger stride elements are loaded one by one.
+MAX_STEP = 4
+
+
+def load_strided(
+    emit: Emitter, base: ir.Value, place: Index, stride: Index, lanes: int, width: int
+) -> ir.Value:
+    """Load elements at a stride that is neither 0 nor 1; `width` are the lanes of a register."""
+    type_ = ir.VectorType.get([min(lanes, width)], base.type.element_type)
+    parts: list[ir.Value] = []
+    for first in range(0, lanes, width):
+        here = place + stride * first
+        if stride == -1:
+            parts.append(_backwards(emit, base, here, type_))
+        elif isinstance(stride, int) and 1 < stride <= MAX_STEP:
+            parts.append(load_stepped(emit, base, here, type_, stride))
+        else:
+            parts.append(_one_by_one(emit, base, here, type_, stride))
+    return join(emit, parts)
+
+
+def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType) -> ir.Value:
+    lanes = type_.shape[0]
+    read = emit.vector_load(base, [place - (lanes - 1)], type_)
+    return emit.shuffle(read, read, list(reversed(range(lanes))))
+
+
+def load_stepped(
+    emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, step: int
+) -> ir.Value:
+    """Load every n-th element: whole vectors, the last with a mask."""
+    lanes = type_.shape[0]
+    mask = emit.mask(lanes - (step - 1), lanes)
+    parts = [
+        emit.vector_load(
+            base, [place + number * lanes], type_, mask if number == step - 1 else None
+        )
+        for number in range(step)
+    ]
+    return every_nth(emit, parts, 0)
+
+
+def _one_by_one(
+    emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, stride: Index
+) -> ir.Value:
+    result = emit.constant(type_, 0)
+    for lane in range(type_.shape[0]):
+        single = emit.load(base, [place + stride * lane])
+        result = emit.insert(single, result, lane)
+    return result

@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     Access,
     Nest,
     is_adjacent,
+    is_used_only_in,
     match_nest,
     result_of,
     top_level,
@@ -31,14 +32,12 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
-    NotFlat,
     extent_of,
-    flatten_nest,
+    flattened,
     plus_constant,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant, is_zero
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
-from relax_mlir.lowering.walk import enclosing
 
 
 @dataclass
@@ -101,36 +100,19 @@ def _match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] |
     """Return a padded copy that two nests make and only the third one reads."""
     flats: list[FlatNest] = []
     for op in tops[:3]:
-        flat = _flattened(op)
+        flat = flattened(op)
         if flat is None or (flat.total is not None) != (len(flats) == 2):
             return None
         flats.append(flat)
     if len(flats) != 3:
         return None
     padded = _match_padded(flats[0], flats[1])
-    if padded is None or not _is_used_only_in(padded, flats[2].nest):
+    if padded is None or not is_used_only_in(padded.buffer, (*padded.nests, flats[2].nest)):
         return None
     # The image must not change between its copy and its use.
     if not all(is_adjacent(a.nest.top, b.nest.top) for a, b in pairwise(flats)):
         return None
     return padded, flats[2]
-
-
-def _flattened(op: ir.Operation) -> FlatNest | None:
-    nest = match_nest(op)
-    if isinstance(nest, str):
-        return None
-    try:
-        return flatten_nest(nest)
-    except NotFlat:
-        return None
-
-
-def _is_used_only_in(padded: Padded, nest: Nest) -> bool:
-    """Whether only one nest reads a padded copy."""
-    blocks = [each.block for each in (*padded.nests, nest)]
-    users = [enclosing(use.owner.operation, "tir.block") for use in padded.buffer.uses]
-    return all(user is not None and user in blocks for user in users)
 
 
 def _offsets(store: Access) -> list[int] | None:
@@ -385,7 +367,7 @@ def find_window(
     As many of the next nests as can be are its epilogue. `match` matches the window, given its
     nest, an iterator for each of its loops, and padding.
     """
-    padded, flat = _match_padded_use(tops) or (None, _flattened(tops[0]))
+    padded, flat = _match_padded_use(tops) or (None, flattened(tops[0]))
     window = None if flat is None or flat.total is None else match(flat, padded)
     if window is None or flat is None:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest, is_used_only_in, match_nest
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flatten_nest,
     root,
 )
-from relax_mlir.lowering.walk import defining_op, enclosing, operands_of
+from relax_mlir.lowering.walk import defining_op, operands_of
 
 LOWEST = float("-inf")
 _WIDEN = "arith.extf"
@@ -449,12 +449,9 @@ class _Matcher:
 
     def _only_here(self, out: Place, read: list[Place]) -> None:
         """Check that nothing else uses the buffers between, and the result is none of them."""
-        blocks = [nest.block for nest in self.nests]
         for buffer in self._between:
             _require(defining_op(buffer, "memref.alloc") is not None)
-            _require(
-                all(enclosing(use.owner.operation, "tir.block") in blocks for use in buffer.uses)
-            )
+            _require(is_used_only_in(buffer, self.nests))
         _require(root(out.buffer) not in self._between)
         _require(all(root(place.buffer) != root(out.buffer) for place in read))
         _require(all(root(place.buffer) not in self._between for place in read))

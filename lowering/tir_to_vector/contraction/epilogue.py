@@ -6,7 +6,12 @@ from dataclasses import dataclass, field, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES, Nest, is_adjacent, match_nest
+from relax_mlir.lowering.tir_to_vector.analysis import (
+    DIVIDES,
+    Nest,
+    is_adjacent,
+    is_used_only_in,
+)
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     match_packed_contraction,
@@ -16,27 +21,23 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
-    NotFlat,
     collapse,
     flatten_nest,
+    flattened,
     root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
-from relax_mlir.lowering.walk import defining_op, enclosing
+from relax_mlir.lowering.walk import defining_op
 
 _ONE = SymExpr.const(1)
 
 
 def wanted_columns(flat: FlatNest, rest: Sequence[ir.Operation]) -> int | None:
     """Return how many columns of panels the nest after a contraction uses, None for all."""
-    nest = match_nest(rest[0]) if rest else "there is none"
-    if isinstance(nest, str):
-        return None
-    try:
-        follower = flatten_nest(nest)
-    except NotFlat:
+    follower = flattened(rest[0]) if rest else None
+    if follower is None:
         return None
     made = flat.accesses[flat.store]
     read = [x for x in follower.accesses.values() if x.buffer == made.buffer]
@@ -184,19 +185,15 @@ def follow(
     flats: list[FlatNest] = []
     before = flat.nest.top
     for op in rest:
-        nest = match_nest(op)
-        if isinstance(nest, str) or not is_adjacent(before, op):
+        follower = flattened(op)
+        if follower is None or not is_adjacent(before, op):
             break
-        if not _only_used_in(made[-1].buffer, [flat.nest, *followers, nest]):
-            break
-        try:
-            follower = flatten_nest(nest)
-        except NotFlat:
+        if not _only_used_in(made[-1].buffer, [flat.nest, *followers, follower.nest]):
             break
         aligned = _aligned(flat, follower, made, columns)
         if aligned is None or root(aligned.written) in inputs:
             break
-        followers.append(nest)
+        followers.append(follower.nest)
         flats.append(aligned)
         made.append(aligned.accesses[aligned.store])
         before = op
@@ -205,12 +202,7 @@ def follow(
 
 def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
     """Whether a buffer is a temporary that only some nests use."""
-    if defining_op(buffer, "memref.alloc") is None:
-        return False
-    blocks = [nest.block for nest in nests]
-    users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]
-    # An operation does not compare with None.
-    return all(user is not None and user in blocks for user in users)
+    return defining_op(buffer, "memref.alloc") is not None and is_used_only_in(buffer, nests)
 
 
 def _aligned(

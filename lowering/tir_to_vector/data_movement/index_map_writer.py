@@ -25,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
-from relax_mlir.lowering.tir_to_vector.reductions.strided import load_stepped
+from relax_mlir.lowering.tir_to_vector.shuffles import load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Places need a register for every eight lanes.
@@ -40,6 +40,7 @@ class IndexMapWriter(NestWriter):
     """Writes an index map: a value is a scalar if all lanes share it, else a vector."""
 
     index_map: IndexMap
+    masks_strided = True
 
     def __init__(self, index_map: IndexMap, emit: Emitter) -> None:
         machine = emit.machine

@@ -60,6 +60,7 @@ class TransposeWriter(NestWriter):
 
     along: int
     across: int
+    masks_strided = True
 
     def __init__(self, flat: FlatNest, along: tuple[int, int], emit: Emitter) -> None:
         super().__init__(flat, along[0], emit)
@@ -277,7 +278,7 @@ class TransposeWriter(NestWriter):
     def _get(self, op: ir.Operation, lanes: Lanes) -> ir.Value:
         if op in self._tiles:
             return self._tiles[op][self._row]
-        return super()._get(op, lanes.where({self.along: lanes.at}) if self._crosses(op) else lanes)
+        return super()._get(op, lanes)
 
 
 def _match_first(nests: Nests) -> NestForm | str:

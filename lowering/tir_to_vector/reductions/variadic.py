@@ -30,7 +30,8 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, Lanes
-from relax_mlir.lowering.tir_to_vector.reductions.strided import StridedWriter, strided_iter
+from relax_mlir.lowering.tir_to_vector.reductions.strided import strided_iter
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 from relax_mlir.lowering.walk import defining_op
 
 _SELECT = "arith.select"
@@ -236,7 +237,7 @@ _WIDE = 4
 _LESS = 2
 
 
-class VariadicWriter(StridedWriter):
+class VariadicWriter(NestWriter):
     """Writes a variadic reduction."""
 
     def __init__(self, reduction: VariadicReduction, emit: Emitter) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr, product
-from relax_mlir.lowering.tir_to_vector.analysis import Access
+from relax_mlir.lowering.tir_to_vector.analysis import Access, is_used_only_in
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,
@@ -18,7 +18,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes, times_extents
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
-from relax_mlir.lowering.walk import enclosing
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
@@ -74,7 +73,9 @@ def kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
         owner = buffer.owner
         if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
             continue
-        if _only_used_by(group, buffer) and _by_rows(group, buffer, count):
+        if is_used_only_in(buffer, [flat.nest for flat in group]) and _by_rows(
+            group, buffer, count
+        ):
             kept[buffer] = product(inner_dims(buffer)[count - 1 :])
     return kept
 
@@ -85,7 +86,10 @@ def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
     for buffer in shared_buffers(group):
         if not isinstance(buffer.owner, ir.Block):
             continue
-        if not (_only_used_by(group, buffer) and _by_rows(group, buffer, count)):
+        if not (
+            is_used_only_in(buffer, [flat.nest for flat in group])
+            and _by_rows(group, buffer, count)
+        ):
             continue
         using = [flat for flat in group if any(a.buffer == buffer for a in accesses_of(flat))]
         first, last = using[0], using[-1]
@@ -118,13 +122,6 @@ def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
     """Whether the shared loops walk the first dimensions of a buffer, in all its uses."""
     flat, access = next((f, a) for f in group for a in accesses_of(f) if a.buffer == buffer)
     return outer_places(flat, access, count) == tuple(range(count))
-
-
-def _only_used_by(group: list[FlatNest], buffer: ir.Value) -> bool:
-    blocks = [flat.nest.block for flat in group]
-    users = [enclosing(use.owner.operation, "tir.block") for use in buffer.uses]
-    # Lowered operations are in no block.
-    return all(user is not None and user in blocks for user in users)
 
 
 def on_rows(
