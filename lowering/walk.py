@@ -172,21 +172,21 @@ def block_of(value: ir.Value) -> ir.Block:
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
+def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Yield the operations around one, the nearest first."""
+    while op.parent is not None:
+        op = op.parent.operation
+        yield op
+
+
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
     """Return the nearest operation of a name around another one, None if there is none."""
-    parent = op.parent
-    while parent is not None and parent.operation.name != name:
-        parent = parent.operation.parent
-    return None if parent is None else parent.operation
+    return next((outer for outer in ancestors(op) if outer.name == name), None)
 
 
 def is_below(op: ir.Operation, outer: ir.Operation) -> bool:
     """Whether an operation is another one, or is inside it."""
-    while op != outer:
-        if op.parent is None:
-            return False
-        op = op.parent.operation
-    return True
+    return op == outer or any(each == outer for each in ancestors(op))
 
 
 def relax_functions(module: ir.Operation) -> list[ir.Operation]:

@@ -408,6 +408,16 @@ def make_loop(
     return made, body.arguments[0], ir.InsertionPoint(end)
 
 
+def make_block(
+    like: ir.Operation, operands: Iterable[ir.Value], **changes: ir.Attribute
+) -> ir.Operation:
+    """Write a `tir.block` with empty regions and the attributes of another one, some changed."""
+    attributes = {name: like.attributes[name] for name in like.attributes} | changes
+    return ir.Operation.create(
+        "tir.block", operands=list(operands), attributes=attributes, regions=2
+    )
+
+
 def top_level(func: ir.OpView) -> Iterator[ir.Operation]:
     """Yield the loops and blocks directly in a function's body."""
     for view in list(func.entry_block.operations):

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.target.isa.isa import Isa
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
+
+memref: ModuleType = submodule("dialects.memref")
 
 # Elements up to which a buffer may live on the stack.
 _STACK = 256
@@ -80,19 +83,14 @@ class Emitter(ParallelEmitter):
         if isinstance(size, int) and size <= stack:
             # Where loops do not come back to: the stack is only given back on return.
             with self.region_entry():
-                return self._memory("memref.alloca", size, element)
+                return self._memory(memref.AllocaOp, size, element)
         own = self.own_memory(size, element)
-        return self._memory("memref.alloc", size, element) if own is None else own
+        return self._memory(memref.AllocOp, size, element) if own is None else own
 
-    def _memory(self, name: str, size: Index, element: ir.Type) -> ir.Value:
-        known = isinstance(size, int)
-        return self.op(
-            name,
-            [] if known else [size],
-            ir.MemRefType.get([size if known else _DYNAMIC], element),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0 if known else 1, 0]),
-            alignment=ir.IntegerAttr.get(self._i64, 64),
-        )
+    def _memory(self, make: Callable[..., ir.OpView], size: Index, element: ir.Type) -> ir.Value:
+        dynamic = [] if isinstance(size, int) else [size]
+        type_ = ir.MemRefType.get([_DYNAMIC if dynamic else size], element)
+        return make(type_, dynamic, [], alignment=64).result
 
     def alloc_scratch(self, size: Index, element: ir.Type) -> ir.Value:
         """Allocate as `alloc` does; a dynamic size is on the stack if it fits at run time.
@@ -146,17 +144,14 @@ class Emitter(ParallelEmitter):
         return self._flat[buffer]
 
     def from_place(self, buffer: ir.Value, first: Index, size: Index) -> ir.Value:
-        """Return some elements of a one-dimensional buffer as one."""
-        layout = ir.StridedLayoutAttr.get(_DYNAMIC, [1])
-        return self.op(
-            "memref.reinterpret_cast",
-            [buffer, self.index(first), self.index(size)],
-            ir.MemRefType.get([_DYNAMIC], buffer.type.element_type, layout),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1, 1, 0]),
-            static_offsets=ir.DenseI64ArrayAttr.get([_DYNAMIC]),
-            static_sizes=ir.DenseI64ArrayAttr.get([_DYNAMIC]),
-            static_strides=ir.DenseI64ArrayAttr.get([1]),
-        )
+        """Return some adjacent elements of a buffer as one of one dimension."""
+        start = first if isinstance(first, int) else _DYNAMIC
+        layout = ir.StridedLayoutAttr.get(start, [1])
+        type_ = ir.MemRefType.get([_DYNAMIC], buffer.type.element_type, layout)
+        offsets = [] if isinstance(first, int) else [first]
+        return memref.ReinterpretCastOp(
+            type_, buffer, offsets, [self.index(size)], [], [start], [_DYNAMIC], [1]
+        ).result
 
     def dim(self, buffer: ir.Value, position: int) -> Index:
         """Return a dimension of a memref."""
@@ -281,13 +276,7 @@ class Emitter(ParallelEmitter):
         self, buffer: ir.Value, index: Index, write: bool = False, far: bool = False
     ) -> None:
         """Prefetch a cache line into L1, or into L2 with `far`; it may lie beyond the buffer."""
-        self.op(
-            "memref.prefetch",
-            [buffer, self.index(index)],
-            isWrite=ir.BoolAttr.get(write),
-            localityHint=ir.IntegerAttr.get(self._i32, 2 if far else 3),
-            isDataCache=ir.BoolAttr.get(True),
-        )
+        memref.PrefetchOp(buffer, [self.index(index)], write, 2 if far else 3, True)
 
     def compiler_barrier(self) -> None:
         """Write a barrier that no load or store is moved across; no instruction."""
@@ -310,6 +299,16 @@ class Emitter(ParallelEmitter):
         ]
         constraints = [*registers, *map(str, range(len(values)))]
         return self.assembly("", constraints, values, types, has_side_effects=ir.UnitAttr.get())
+
+    def call_intrinsic(
+        self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
+    ) -> ir.Value | ir.Operation:
+        """Write a call of an LLVM intrinsic; return its result, if it has one."""
+        return self.op(
+            "llvm.call_intrinsic", operands, result, intrin=ir.StringAttr.get(name),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        )  # fmt: skip
 
     def assembly(
         self, text: str, constraints: Sequence[str], operands: Sequence[ir.Value],

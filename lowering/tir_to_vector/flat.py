@@ -1,7 +1,8 @@
 """Nests over flat memory: each access is an offset and a stride for each iterator."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -115,6 +116,13 @@ class FlatNest:
             if op.results[0] in needed and op not in self.accesses:
                 needed.update(op.operands)
         return [op for op in self.slice if op.results[0] in needed]
+
+    def walked(
+        self, strides: Callable[[FlatAccess], list[SymExpr]], iters: list[FlatIter], **changes: Any
+    ) -> "FlatNest":
+        """Return the nest over other iterators, given the strides of accesses, with changes."""
+        accesses = {op: replace(x, strides=strides(x)) for op, x in self.accesses.items()}
+        return replace(self, iters=iters, accesses=accesses, **changes)
 
     @property
     def combiner(self) -> str:
@@ -467,12 +475,8 @@ def collapse(flat: FlatNest, keep: int = 0) -> FlatNest:
     counters = {
         value: chosen.index(i) if i in chosen else None for value, i in flat.counters.items()
     }
-    accesses = {
-        op: replace(access, strides=[access.strides[i] for i in chosen])
-        for op, access in flat.accesses.items()
-    }
     iters = [flat.iters[i] for i in chosen]
-    flat = replace(flat, iters=iters, accesses=accesses, counters=counters)
+    flat = flat.walked(lambda x: [x.strides[i] for i in chosen], iters, counters=counters)
     for position in reversed(range(keep, len(chosen) - 1)):
         outer, inner = flat.iters[position : position + 2]
         if outer.reduction == inner.reduction and is_one_walk(flat, position):
@@ -495,9 +499,6 @@ def merge(flat: FlatNest, position: int) -> FlatNest:
     outer, inner = flat.iters[position : position + 2]
     iters = list(flat.iters)
     iters[position : position + 2] = [FlatIter(outer.extent * inner.extent, outer.reduction)]
-    accesses = {
-        op: replace(access, strides=access.strides[:position] + access.strides[position + 1 :])
-        for op, access in flat.accesses.items()
-    }
     counters = {v: i - 1 if i and i > position else i for v, i in flat.counters.items()}
-    return replace(flat, iters=iters, accesses=accesses, counters=counters)
+    after = position + 1
+    return flat.walked(lambda x: x.strides[:position] + x.strides[after:], iters, counters=counters)

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import overload
 
 from relax_mlir.dialects.bindings import ir
@@ -197,27 +197,21 @@ class IndexEmitter:
 
     def add(self, a: Index, b: Index) -> Index:
         """Return a + b."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
         if isinstance(a, int):
             a, b = b, a
-        return a if b == 0 else self._index_op("arith.addi", a, b)
+        return a if b == 0 else self._folded("arith.addi", operator.add, a, b)
 
     def sub(self, a: Index, b: Index) -> Index:
         """Return a - b."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return a if b == 0 else self._index_op("arith.subi", a, b)
+        return a if b == 0 else self._folded("arith.subi", operator.sub, a, b)
 
     def mul(self, a: Index, b: Index) -> Index:
         """Return a * b."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
         if isinstance(a, int):
             a, b = b, a
         if b == 0:
             return 0
-        return a if b == 1 else self._index_op("arith.muli", a, b)
+        return a if b == 1 else self._folded("arith.muli", operator.mul, a, b)
 
     def div(self, a: Index, b: Index) -> Index:
         """Return a // b of non-negative numbers."""
@@ -227,15 +221,11 @@ class IndexEmitter:
 
     def min(self, a: Index, b: Index) -> Index:
         """Return the smaller."""
-        if isinstance(a, int) and isinstance(b, int):
-            return min(a, b)
-        return self._index_op("arith.minsi", a, b)
+        return self._folded("arith.minsi", min, a, b)
 
     def max(self, a: Index, b: Index) -> Index:
         """Return the larger."""
-        if isinstance(a, int) and isinstance(b, int):
-            return max(a, b)
-        return self._index_op("arith.maxsi", a, b)
+        return self._folded("arith.maxsi", max, a, b)
 
     def round_down(self, a: Index, step: int) -> Index:
         """Return the largest multiple of `step` that is at most a."""
@@ -292,6 +282,10 @@ class IndexEmitter:
             return a if condition else b
         yes, no = self.index(a), self.index(b)
         return self.op("arith.select", [condition, yes, no], yes.type)
+
+    def _folded(self, name: str, fold: Callable[[int, int], int], a: Index, b: Index) -> Index:
+        known = isinstance(a, int) and isinstance(b, int)
+        return fold(a, b) if known else self._index_op(name, a, b)
 
     def _index_op(self, name: str, a: Index, b: Index) -> ir.Value:
         return self.op(name, [self.index(a), self.index(b)], self.index_type)

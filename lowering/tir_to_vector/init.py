@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
+from itertools import takewhile
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -11,6 +12,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     counter_of,
     iter_types,
     kind_of_loop,
+    make_block,
     make_loop,
     match_nest,
     top_level,
@@ -20,7 +22,7 @@ from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, conjuncts, depends_on
 from relax_mlir.lowering.tir_to_vector.symbols import size_value
-from relax_mlir.lowering.walk import INNER_FIRST, collect, defining_op, is_below, named
+from relax_mlir.lowering.walk import INNER_FIRST, ancestors, collect, defining_op, is_below, named
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 
@@ -150,24 +152,14 @@ def drop_init(op: ir.Operation) -> None:
     """Remove a block's init region."""
     # Regions cannot lose blocks through the bindings, so the block moves to a twin without init.
     with ir.InsertionPoint(op), op.location:
-        twin = ir.Operation.create(
-            "tir.block",
-            operands=list(op.operands),
-            attributes={name: op.attributes[name] for name in op.attributes},
-            regions=2,
-        )
+        twin = make_block(op, op.operands)
     op.regions[0].blocks[0].append_to(twin.regions[0])
     op.erase()
 
 
 def _loops_around(op: ir.Operation) -> list[ir.Operation]:
     """Return the loops around an operation, innermost first, up to the first other parent."""
-    loops = []
-    parent = op.parent
-    while parent is not None and parent.operation.name == "tir.for":
-        loops.append(parent.operation)
-        parent = parent.operation.parent
-    return loops
+    return list(takewhile(lambda outer: outer.name == "tir.for", ancestors(op)))
 
 
 def _only(loop: ir.Operation, inner: ir.Operation) -> bool:
@@ -217,15 +209,10 @@ def _split_init(nest: Nest) -> None:
         with point:
             _, counters[i], point = make_loop(*loop.operands, kind_of_loop(loop))
     kinds = ir.ArrayAttr.get([ir.StringAttr.get("spatial")] * len(spatial))
-    attributes = {name: nest.block.attributes[name] for name in nest.block.attributes}
-    attributes |= {"iter_types": kinds, "block_name": ir.StringAttr.get(f"{nest.name}_init")}
+    name = ir.StringAttr.get(f"{nest.name}_init")
     with point:
-        block = ir.Operation.create(
-            "tir.block",
-            operands=[*(counters[i] for i in spatial), *(domains[i] for i in spatial)],
-            attributes=attributes,
-            regions=2,
-        )
+        operands = [*(counters[i] for i in spatial), *(domains[i] for i in spatial)]
+        block = make_block(nest.block, operands, iter_types=kinds, block_name=name)
         body = block.regions[0].blocks.append(*[ir.IndexType.get()] * len(spatial))
     init = nest.block.regions[1].blocks[0]
     with ir.InsertionPoint(body):
@@ -234,6 +221,5 @@ def _split_init(nest: Nest) -> None:
             here = body.arguments[spatial.index(i)] if i in spatial else zero
             argument.replace_all_uses_with(here)
     for view in list(init.operations):
-        view.operation.detach_from_parent()
         body.append(view)
     drop_init(nest.block)

@@ -7,7 +7,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, IndexValue, constant_or_value
-from relax_mlir.lowering.walk import collect, is_integer_buffer
+from relax_mlir.lowering.walk import ancestors, collect, is_integer_buffer
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _BITS, _LOW = 4, 15
@@ -139,7 +139,7 @@ class _Writer:
         value, low = self._on_bytes("shli", wide, shift), self._emit.constant(self._byte, _LOW)
         ones = self._emit.constant(self._byte, -1)
         others = self._on_bytes("xori", self._on_bytes("shli", low, shift), ones)
-        if _is_parallel(op):
+        if any(outer.name in _PARALLEL for outer in ancestors(op)):
             for kind, operand in ((_AND, others), (_OR, value)):
                 attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), kind)
                 operands = [operand, data, self._emit.index(byte)]
@@ -183,13 +183,7 @@ class _Writer:
         total: Index = 1
         for size in self._sizes_of(value):
             total *= size
-        zero, one = (ir.DenseI64ArrayAttr.get([number]) for number in (0, 1))
-        return self._emit.op(
-            "memref.reinterpret_cast", [value, self._emit.index(total)],
-            ir.MemRefType.get([_DYNAMIC], self._byte, ir.StridedLayoutAttr.get(0, [1])),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0, 1, 0]), static_offsets=zero,
-            static_sizes=ir.DenseI64ArrayAttr.get([_DYNAMIC]), static_strides=one,
-        )  # fmt: skip
+        return self._emit.from_place(value, 0, total)
 
     def _row_major(self, data: ir.Value, first: Index, sizes: Sequence[Index]) -> _Place:
         strides: list[Index] = []
@@ -202,11 +196,3 @@ class _Writer:
 
 def _error(text: str) -> PassError:
     return PassError("lower-tir", "a buffer of 4-bit integers", [text])
-
-
-def _is_parallel(op: ir.Operation) -> bool:
-    while op.parent is not None:
-        op = op.parent.operation
-        if op.name in _PARALLEL:
-            return True
-    return False

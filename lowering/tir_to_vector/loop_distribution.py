@@ -101,13 +101,7 @@ class LoopDistribution:
     def __init__(self, writer: ElementWriter, stages: list[Stage]) -> None:
         self._writer, self._stages = writer, stages
         emit = writer.emit
-        self._block = emit.op(
-            "memref.alloca",
-            [],
-            ir.MemRefType.get([_BLOCK], ir.IntegerType.get_signless(32)),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-            alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
-        )
+        self._block = emit.alloc(_BLOCK, ir.IntegerType.get_signless(32), _BLOCK)
 
     @staticmethod
     def of(writer: ElementWriter) -> "LoopDistribution | None":

@@ -7,10 +7,15 @@ operations in the same order for any number of threads.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.control_flow import ControlFlowEmitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.walk import outermost
+
+func: ModuleType = submodule("dialects.func")
+memref: ModuleType = submodule("dialects.memref")
 
 # Work below which one thread runs, in multiply-adds: about 3 us at 60 a nanosecond. Waking threads
 # that spin takes some 2 us.
@@ -141,13 +146,9 @@ class ParallelEmitter(ControlFlowEmitter):
         byte = ir.IntegerType.get_signless(8)
         with self.outside():
             bytes_ = self.mul(self.div(self.add(self.mul(size, width), _LINE - 1), _LINE), _LINE)
-            all_ = self.op(
-                "memref.alloc",
-                [self.index(self.mul(self._region.max_threads, bytes_))],
-                ir.MemRefType.get([_DYNAMIC], byte),
-                operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
-                alignment=ir.IntegerAttr.get(self._i64, _LINE),
-            )
+            size_of_all = self.index(self.mul(self._region.max_threads, bytes_))
+            type_ = ir.MemRefType.get([_DYNAMIC], byte)
+            all_ = memref.AllocOp(type_, [size_of_all], [], alignment=_LINE).result
         known = isinstance(size, int)
         start = self.index(self.mul(self._region.thread, bytes_))
         type_ = ir.MemRefType.get([size if known else _DYNAMIC], element)
@@ -194,19 +195,7 @@ class ParallelEmitter(ControlFlowEmitter):
         return self.op("func.call", operands, result, callee=ir.FlatSymbolRefAttr.get(name))
 
     def _declare(self, name: str, type_: ir.FunctionType) -> None:
-        module = self._marks[0].operation
-        while module.name != "builtin.module":
-            module = module.parent.operation
-        block = module.regions[0].blocks[0]
-        names = [op.operation.attributes.get("sym_name", None) for op in block.operations]
-        if not any(n is not None and ir.StringAttr(n).value == name for n in names):
-            with ir.InsertionPoint.at_block_begin(block):
-                ir.Operation.create(
-                    "func.func",
-                    attributes={
-                        "sym_name": ir.StringAttr.get(name),
-                        "function_type": ir.TypeAttr.get(type_),
-                        "sym_visibility": ir.StringAttr.get("private"),
-                    },
-                    regions=1,
-                )
+        module = outermost(self._marks[0].operation)
+        if name not in ir.SymbolTable(module):
+            with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
+                func.FuncOp(name, type_, visibility="private")

@@ -3,7 +3,7 @@
 import functools
 import operator
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
@@ -196,22 +196,9 @@ def fence(emit: Emitter, writers: Sequence[ElementWriter]) -> None:
     """Fence non-temporal stores of these writers, before other threads may read them."""
     streamed = [streams(writer) for writer in writers if writer.streamed]
     condition = functools.reduce(operator.or_, streamed, False)
-    if condition is True:
-        _fence(emit)
-    elif condition is not False:
-        with emit.when(condition):
-            _fence(emit)
-
-
-def _fence(emit: Emitter) -> None:
-    none = ir.DenseI32ArrayAttr.get([0, 0])
-    emit.op(
-        "llvm.call_intrinsic",
-        [],
-        intrin=ir.StringAttr.get(emit.isa.store_fence),
-        operandSegmentSizes=none,
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-    )
+    if condition is not False:
+        with nullcontext() if condition is True else emit.when(condition):
+            emit.call_intrinsic(emit.isa.store_fence, [])
 
 
 def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:

@@ -57,8 +57,8 @@ class DotProduct:
         if self.b_first:
             x, y = y, x
         if self.adds:
-            return call_intrinsic(emit, self.intrinsic, [total, x, y], total.type)
-        made = call_intrinsic(emit, self.intrinsic, [x, y], total.type)
+            return emit.call_intrinsic(self.intrinsic, [total, x, y], total.type)
+        made = emit.call_intrinsic(self.intrinsic, [x, y], total.type)
         return emit.op("arith.addi", [total, made], total.type)
 
     def parts(self, emit: Emitter, groups: ir.Value) -> ir.Value:
@@ -109,20 +109,6 @@ def intrinsic_of(kind: str, machine: Machine) -> str | None:
     if kind not in machine.dot_products:
         return None
     return machine.isa.intrinsic(kind)
-
-
-def call_intrinsic(
-    emit: Emitter, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
-) -> ir.Value | ir.Operation:
-    """Write a call of an LLVM intrinsic; return its result, if it has one."""
-    return emit.op(
-        "llvm.call_intrinsic",
-        list(operands),
-        result,
-        intrin=ir.StringAttr.get(name),
-        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-    )
 
 
 def groups_type(lanes: int) -> ir.VectorType:
@@ -180,9 +166,9 @@ def registers(emit: Emitter) -> Iterator[None]:
     shapes = emit.alloc(len(_SHAPES), i64)
     for number, word in enumerate(_SHAPES):
         emit.store(emit.constant(i64, word), shapes, [number])
-    call_intrinsic(emit, "llvm.x86.ldtilecfg", [_pointer(emit, shapes, 0, 8)])
+    emit.call_intrinsic("llvm.x86.ldtilecfg", [_pointer(emit, shapes, 0, 8)])
     yield
-    call_intrinsic(emit, "llvm.x86.tilerelease", [])
+    emit.call_intrinsic("llvm.x86.tilerelease", [])
 
 
 def emit_matrix_sums(
@@ -233,7 +219,7 @@ def _tile(
     emit: Emitter, name: str, numbers: Sequence[int], operands: Sequence[ir.Value] = ()
 ) -> None:
     i8 = ir.IntegerType.get_signless(8)
-    call_intrinsic(emit, name, [*(emit.constant(i8, n) for n in numbers), *operands])
+    emit.call_intrinsic(name, [*(emit.constant(i8, n) for n in numbers), *operands])
 
 
 def _pointer(emit: Emitter, base: ir.Value, at: Index, bytes_: int) -> ir.Value:

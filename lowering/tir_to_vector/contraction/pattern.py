@@ -195,14 +195,15 @@ def _joined(gemm: Contraction) -> Contraction | None:
         return None
     strides = [SymExpr.const((number or 0) // group) for number in numbers]
     strides[inner], strides[gemm.n] = SymExpr.const(columns), _ONE
-    accesses: dict[ir.Operation, FlatAccess] = {}
-    for op, access in flat.accesses.items():
-        walked = strides if access is b else access.strides
-        accesses[op] = replace(access, strides=[s for i, s in enumerate(walked) if i != outer])
     iters = list(flat.iters)
     iters[inner] = FlatIter(iters[outer].extent * group, True)
     del iters[outer]
-    joined = match_contraction(replace(flat, iters=iters, accesses=accesses))
+
+    def walk(access: FlatAccess) -> list[SymExpr]:
+        steps = strides if access is b else access.strides
+        return [step for i, step in enumerate(steps) if i != outer]
+
+    joined = match_contraction(flat.walked(walk, iters))
     return None if isinstance(joined, str) else replace(joined, group=group)
 
 
@@ -256,14 +257,13 @@ def _by_steps(gemm: Contraction) -> Contraction | None:
         walked *= flat.iters[position].extent
     if not outer:
         return gemm
-    accesses = {
-        op: replace(x, strides=[_ZERO if i in outer else s for i, s in enumerate(x.strides)])
-        for op, x in flat.accesses.items()
-    }
     a, b = (next(op for op, x in flat.accesses.items() if x is side) for side in (gemm.a, gemm.b))
     iters = [FlatIter(_ONE, True) if i in outer else it for i, it in enumerate(flat.iters)]
     iters[inner] = FlatIter(walked, True)
-    joined = replace(flat, iters=iters, accesses=accesses, counters={})
+    joined = flat.walked(
+        lambda x: [_ZERO if i in outer else s for i, s in enumerate(x.strides)], iters, counters={}
+    )
+    accesses = joined.accesses
     return replace(
         gemm, flat=joined, a=accesses[a], b=accesses[b], c=accesses[flat.store],
         outer_reductions=[], grouped=tuple(reversed(outer)),

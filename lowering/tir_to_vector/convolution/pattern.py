@@ -338,7 +338,10 @@ def _is_gemm_by_panels(flat: FlatNest, machine: Machine) -> bool:
 
 def _match_packed(flat: FlatNest, padded: Padded | None, machine: Machine) -> Convolution | None:
     chosen = [i for i, it in enumerate(flat.iters) if it.extent != 1]
-    window = match_convolution(_squeezed(flat, chosen), machine)
+    squeezed = flat.walked(
+        lambda x: [x.strides[i] for i in chosen], [flat.iters[i] for i in chosen]
+    )
+    window = match_convolution(squeezed, machine)
     if isinstance(window, str) or (padded and window.image.buffer != padded.buffer):
         return None
     buffer = window.image.buffer
@@ -397,14 +400,6 @@ def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) ->
 
     position = max(alone, key=size)
     return VnniGroups(dot, position, alone[position])
-
-
-def _squeezed(flat: FlatNest, chosen: list[int]) -> FlatNest:
-    accesses = {
-        op: FlatAccess(access.buffer, access.offset, [access.strides[i] for i in chosen])
-        for op, access in flat.accesses.items()
-    }
-    return replace(flat, iters=[flat.iters[i] for i in chosen], accesses=accesses)
 
 
 def _axes(

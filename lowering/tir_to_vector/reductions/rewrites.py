@@ -8,6 +8,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     divisors,
     iter_types,
     kind_of_loop,
+    make_block,
     make_loop,
     match_nest,
     top_level,
@@ -60,17 +61,10 @@ def _divide_iterator(
     count = len(kinds)
     values, domains = list(block.operands)[:count], list(block.operands)[count : 2 * count]
     domains[position] = sizes[0]
-    attributes = {name: block.attributes[name] for name in block.attributes}
-    attributes["iter_types"] = ir.ArrayAttr.get(
-        [ir.StringAttr.get(kind) for kind in (*kinds, "spatial")]
-    )
+    types = ir.ArrayAttr.get([ir.StringAttr.get(kind) for kind in (*kinds, "spatial")])
     with ir.InsertionPoint(block):
-        made = ir.Operation.create(
-            block.name,
-            operands=[*values, counter, *domains, sizes[1], *list(block.operands)[2 * count :]],
-            attributes=attributes,
-            regions=2,
-        )
+        operands = [*values, counter, *domains, sizes[1], *list(block.operands)[2 * count :]]
+        made = make_block(block, operands, iter_types=types)
     for number in range(2):
         for inner in list(block.regions[number].blocks):
             inner.append_to(made.regions[number])

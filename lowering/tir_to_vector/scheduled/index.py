@@ -8,7 +8,7 @@ from typing import Any
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
-from relax_mlir.lowering.walk import block_of, defining_op
+from relax_mlir.lowering.walk import block_of, defining_op, is_below
 
 _SUMS = {"arith.addi": 1, "arith.subi": -1}
 
@@ -152,14 +152,7 @@ class Access:
 
 def is_inside(value: ir.Value, op: ir.Operation) -> bool:
     """Whether a value is made in a region of an operation."""
-    block = block_of(value)
-    while True:
-        owner = block.owner.operation
-        if owner == op:
-            return True
-        if owner.name in ("func.func", "builtin.module"):
-            return False
-        block = owner.block
+    return is_below(block_of(value).owner.operation, op)
 
 
 def varies(value: ir.Value, loop: ir.Operation, pure: tuple[str, ...] = ("",)) -> bool:

@@ -24,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     varies,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import size_of
-from relax_mlir.lowering.walk import block_of, collect, defining_op
+from relax_mlir.lowering.walk import ancestors, block_of, collect, defining_op
 
 _PURE = ("arith.", "tir.symbol", "memref.dim")
 # Operations up to which code is copied for whole tiles.
@@ -231,10 +231,7 @@ def _extent(counter: ir.Value) -> Index:
 
 
 def _depth(block: ir.Block) -> int:
-    depth, op = 0, block.owner.operation
-    while op.name != "func.func":
-        depth, op = depth + 1, op.parent.operation
-    return depth
+    return len(list(ancestors(block.owner.operation)))
 
 
 def _child(block: ir.Block, op: ir.Operation) -> ir.Operation | None:

@@ -276,5 +276,4 @@ def _take_init(fill: Nest, update: Nest) -> None:
         body.arguments[i].replace_all_uses_with(init.arguments[j])
     for view in list(body.operations):
         if view.operation.name not in ("tir.reads", "tir.writes"):
-            view.operation.detach_from_parent()
             init.append(view)

@@ -32,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     sink_allocs,
     unroll,
 )
-from relax_mlir.lowering.walk import collect, defining_op, first_below
+from relax_mlir.lowering.walk import ancestors, collect, defining_op, first_below
 
 # Loops of more vectors than this stay loops over vectors.
 _MAX_VECTORS = 16
@@ -332,17 +332,8 @@ def _keep_outer_threads(func: ir.OpView) -> None:
     """Make parallel loops serial that are nested, or whose steps may write the same place."""
     for loop in collect(func.operation, is_parallel):
         sink_allocs(loop)
-        if shares_writes(loop) or _is_in_parallel(loop):
+        if shares_writes(loop) or any(map(is_parallel, ancestors(loop))):
             set_kind(loop, "serial")
-
-
-def _is_in_parallel(loop: ir.Operation) -> bool:
-    op = loop.parent.operation
-    while op.name != "func.func":
-        if is_parallel(op):
-            return True
-        op = op.parent.operation
-    return False
 
 
 def _loops(func: ir.OpView, kind: str) -> list[ir.Operation]:

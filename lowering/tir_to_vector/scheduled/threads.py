@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import takewhile
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import counter_of, iter_types, kind_of_loop
@@ -15,7 +16,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     integer_of,
     is_inside,
 )
-from relax_mlir.lowering.walk import collect, enclosing, is_below, named
+from relax_mlir.lowering.walk import ancestors, collect, enclosing, is_below, named
 
 # An attribute of the loops that a schedule wrote.
 MARK = "tir.scheduled"
@@ -162,11 +163,8 @@ def _make_private(alloc: ir.Operation, loop: ir.Operation, emit: Emitter) -> Non
 
 def _always(op: ir.Operation, loop: ir.Operation) -> bool:
     """Whether an operation in a loop is under no condition."""
-    while op != loop:
-        if op.name.startswith("scf."):
-            return False
-        op = op.parent.operation
-    return True
+    inside = takewhile(lambda outer: outer != loop, ancestors(op))
+    return not any(outer.name.startswith("scf.") for outer in inside)
 
 
 # Operations of a function up to which loops are unrolled.
