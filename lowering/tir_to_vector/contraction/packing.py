@@ -221,7 +221,6 @@ class Packer:
     def _along_k(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, lanes = self.load.emit, self.load.lanes
         last, reach = left - 1, lanes * self.load.group
-        whole = emit.round_down(steps, reach)
         with emit.loop(0, emit.min(left, self.width), lanes) as part:
             # Columns past the last one repeat it.
             columns = [emit.min(part.counter + i, last) for i in range(lanes)]
@@ -235,10 +234,7 @@ class Packer:
                     there = target + (row + part.counter)
                     emit.vector_store(value, self.to, [there])
 
-            with emit.loop(0, whole, reach) as p:
-                copy(p.counter, None)
-            rest = steps - whole
-            emit.if_any(rest, lambda: copy(whole, emit.mask(rest, reach)))
+            emit.each_vector(0, steps, reach, copy)
 
     def _singly(self, b: StridedRef, target: Index, left: Index, steps: Index) -> None:
         emit, load, k_stride = self.load.emit, self.load, b.stride("k")

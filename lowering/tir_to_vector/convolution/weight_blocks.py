@@ -348,7 +348,7 @@ class VnniWeights(WeightBlocks):
 
 # A block's annotation: the layout of packed weights, see `note_of`.
 VNNI_WEIGHTS = "tir.vnni_weights"
-_HEADER = 6
+HEADER = 6
 
 
 def group_order(conv: Convolution, grouped: VnniGroups) -> list[int]:
@@ -383,38 +383,9 @@ def note_of(conv: Convolution, grouped: VnniGroups, lanes: int) -> list[int] | N
 def packed_shape(note: Sequence[int]) -> tuple[int, int, int]:
     """Return the shape of packed weights: blocks, steps and a correction of signs, lanes."""
     lanes, group, _, flips_signs, *_ = note
-    blocks, channels, *steps, last = note[_HEADER::2]
+    blocks, channels, *steps, last = note[HEADER::2]
     rows = int(np.prod(steps, dtype=np.int64)) * -(-last // group)
     return -(-blocks * channels // lanes), rows + flips_signs, lanes
-
-
-def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
-    """Return constant weights in groups of 32 bits, zeros after the last channels.
-
-    If the image's sign bits are flipped, a block ends with the correction that its sums start from.
-    """
-    lanes, group, bits, flips_signs, second, _ = note[:_HEADER]
-    extents, strides = note[_HEADER::2], note[_HEADER + 1 :: 2]
-    flat = np.ascontiguousarray(weights).reshape(-1)
-    width = flat.itemsize
-    view = np.lib.stride_tricks.as_strided(
-        flat, extents, [width * stride for stride in strides], writeable=False
-    )
-    steps, last = int(np.prod(extents[2:-1], dtype=np.int64)), extents[-1]
-    matrix = view.reshape(extents[0] * extents[1], steps, last)
-    if width * 8 != bits:
-        matrix = matrix.astype(f"int{bits}")
-    whole = np.pad(
-        matrix.view(f"int{bits}"), ((0, -len(matrix) % lanes), (0, 0), (0, -last % group))
-    )
-    split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
-    packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")
-    packed = packed.reshape(len(split), -1, lanes)
-    if not flips_signs:
-        return packed
-    sums = matrix.sum((1, 2), dtype=np.int64) << (bits - 1)
-    starts = np.pad(-sums if second else sums, (0, -len(matrix) % lanes))
-    return np.concatenate([packed, starts.astype("int32").reshape(-1, 1, lanes)], 1)
 
 
 def prepacked_weights(conv: Convolution, grouped: VnniGroups, lanes: int) -> ir.Value | None:

@@ -33,23 +33,6 @@ POINTS = {2: (1.0,), 4: (math.sqrt(0.5), math.sqrt(2.0))}
 TILES = tuple(POINTS)
 
 
-def transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
-    """Return the transformed weights.
-
-    Args:
-        weights: any shape that ends in 3 x 3.
-        outputs: of a tile along an axis.
-
-    Returns:
-        float64, the last two dimensions of `outputs` + 2 each.
-    """
-    matrix = _weight_matrix(outputs)
-    # One product for all: numpy multiplies small matrices one by one.
-    both = np.kron(matrix, matrix)
-    made = weights.reshape(-1, TAPS * TAPS).astype("float64") @ both.T
-    return made.reshape(*weights.shape[:-2], len(matrix), len(matrix))
-
-
 def axis_places(outputs: int) -> list[int]:
     """Return the place of each element along an axis: those that smaller tiles use come first."""
     side, shared = outputs + TAPS - 1, outputs
@@ -79,22 +62,6 @@ def shared_elements(outputs: int) -> int:
     Their weights are apart from the others, so that smaller tiles read no other memory.
     """
     return outputs**2 if outputs != min(TILES) else (outputs + TAPS - 1) ** 2
-
-
-def stay_finite(weights: np.ndarray, outputs: int) -> bool:
-    """Whether transformed weights are finite as float32, by a bound on what sums may grow to."""
-    growth = float(np.abs(_weight_matrix(outputs)).sum(axis=1).max() ** 2)
-    return bool(np.abs(weights).max(initial=0) * growth < np.finfo(np.float32).max)
-
-
-def _weight_matrix(outputs: int) -> np.ndarray:
-    positive = POINTS[outputs]
-    points = [0.0, *(sign * point for point in positive for sign in (1, -1))]
-    rows = []
-    for point in points:
-        scale = math.prod(point - other for other in points if other != point)
-        rows.append([point**power / scale for power in range(TAPS)])
-    return np.array([*rows, [0.0] * (TAPS - 1) + [1.0]])
 
 
 def _coefficients(roots: Sequence[float]) -> list[float]:

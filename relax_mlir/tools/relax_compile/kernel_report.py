@@ -10,13 +10,14 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
-from relax_mlir.lowering.tir_to_vector.describe import NestPlan, describe, silence_warnings
+from relax_mlir.lowering.tir_to_vector.describe import silence_warnings
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_for
 from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 from relax_mlir.lowering.walk import first_below
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.text_table import text_table
 from relax_mlir.tools.relax_compile.kernel_runs import Runs, Timing
+from relax_mlir.tools.relax_compile.nest_plan import NestPlan, describe
 from relax_mlir.transform.packing.pack_weights import packed_weights
 
 _CALL = 1e-7  # seconds

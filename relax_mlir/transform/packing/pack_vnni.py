@@ -5,6 +5,10 @@ weights in groups of input channels. An annotation of the block names that layou
 the original weights stays, for kernels that do not use the groups.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.constants import (
@@ -18,9 +22,9 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.of_module import target_of
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
+    HEADER,
     VNNI_WEIGHTS,
     note_of,
-    packed_weights,
 )
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
@@ -105,3 +109,32 @@ def _is_kernel(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
         return False
     return T.tensor_dtype(value.type) in _DTYPES and len(T.known_dims(value.type)) >= 3
+
+
+def packed_weights(weights: np.ndarray, note: Sequence[int]) -> np.ndarray:
+    """Return constant weights in groups of 32 bits, zeros after the last channels.
+
+    If the image's sign bits are flipped, a block ends with the correction that its sums start from.
+    """
+    lanes, group, bits, flips_signs, second, _ = note[:HEADER]
+    extents, strides = note[HEADER::2], note[HEADER + 1 :: 2]
+    flat = np.ascontiguousarray(weights).reshape(-1)
+    width = flat.itemsize
+    view = np.lib.stride_tricks.as_strided(
+        flat, extents, [width * stride for stride in strides], writeable=False
+    )
+    steps, last = int(np.prod(extents[2:-1], dtype=np.int64)), extents[-1]
+    matrix = view.reshape(extents[0] * extents[1], steps, last)
+    if width * 8 != bits:
+        matrix = matrix.astype(f"int{bits}")
+    whole = np.pad(
+        matrix.view(f"int{bits}"), ((0, -len(matrix) % lanes), (0, 0), (0, -last % group))
+    )
+    split = whole.reshape(-1, lanes, steps, whole.shape[2] // group, group)
+    packed = np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4)).view("int32")
+    packed = packed.reshape(len(split), -1, lanes)
+    if not flips_signs:
+        return packed
+    sums = matrix.sum((1, 2), dtype=np.int64) << (bits - 1)
+    starts = np.pad(-sums if second else sums, (0, -len(matrix) % lanes))
+    return np.concatenate([packed, starts.astype("int32").reshape(-1, 1, lanes)], 1)

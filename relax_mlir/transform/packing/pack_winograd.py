@@ -30,14 +30,13 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     GROUPS,
     INPUTS,
     OUTPUTS,
+    POINTS,
     TAPS,
     WINOGRAD,
     Winograd,
     element_places,
     find_winograd,
     shared_elements,
-    stay_finite,
-    transformed_weights,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
 from relax_mlir.pass_infra.config import WINOGRAD_TILE
@@ -150,7 +149,7 @@ class _Packer:
         key = str(source), match.outputs, match.panel, str(match.call.callee.name)
         if key not in self._constants:
             kernels = _kernels(match.winograd, constant_array(source))
-            finite = stay_finite(kernels, match.outputs)
+            finite = _stay_finite(kernels, match.outputs)
             panels = _panels(kernels, match.outputs, match.panel) if finite else None
             self._constants[key] = panels
         return self._constants[key]
@@ -182,6 +181,39 @@ def _kernels(winograd: Winograd, array: np.ndarray) -> np.ndarray:
     return view.reshape([size or 1 for size in whole])
 
 
+def _transformed_weights(weights: np.ndarray, outputs: int) -> np.ndarray:
+    """Return the transformed weights.
+
+    Args:
+        weights: any shape that ends in 3 x 3.
+        outputs: of a tile along an axis.
+
+    Returns:
+        float64, the last two dimensions of `outputs` + 2 each.
+    """
+    matrix = _weight_matrix(outputs)
+    # One product for all: numpy multiplies small matrices one by one.
+    both = np.kron(matrix, matrix)
+    made = weights.reshape(-1, TAPS * TAPS).astype("float64") @ both.T
+    return made.reshape(*weights.shape[:-2], len(matrix), len(matrix))
+
+
+def _stay_finite(weights: np.ndarray, outputs: int) -> bool:
+    """Whether transformed weights are finite as float32, by a bound on what sums may grow to."""
+    growth = float(np.abs(_weight_matrix(outputs)).sum(axis=1).max() ** 2)
+    return bool(np.abs(weights).max(initial=0) * growth < np.finfo(np.float32).max)
+
+
+def _weight_matrix(outputs: int) -> np.ndarray:
+    positive = POINTS[outputs]
+    points = [0.0, *(sign * point for point in positive for sign in (1, -1))]
+    rows = []
+    for point in points:
+        scale = math.prod(point - other for other in points if other != point)
+        rows.append([point**power / scale for power in range(TAPS)])
+    return np.array([*rows, [0.0] * (TAPS - 1) + [1.0]])
+
+
 def _panels(kernels: np.ndarray, outputs: int, panel: int) -> ir.Attribute:
     """Return transformed kernels as `[element][input channel][output channel]`.
 
@@ -199,7 +231,7 @@ def _panels(kernels: np.ndarray, outputs: int, panel: int) -> ir.Attribute:
         numbers = np.ndindex(groups, count // groups)
         for index, (group, number) in enumerate(numbers):
             some = kernels[group, number * panel : (number + 1) * panel]
-            made = transformed_weights(some, outputs).reshape(*some.shape[:2], -1)
+            made = _transformed_weights(some, outputs).reshape(*some.shape[:2], -1)
             made = made.transpose(2, 1, 0)[places]
             for first, last in ((0, shared), (shared, elements)):
                 begin = count * first + index * (last - first)

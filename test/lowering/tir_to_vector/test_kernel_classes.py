@@ -11,11 +11,11 @@ from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector import plan as registry
-from relax_mlir.lowering.tir_to_vector.describe import describe
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, decide
 from relax_mlir.lowering.tir_to_vector.nest_cost import Work, cost, size_of
 from relax_mlir.relax import op
 from relax_mlir.script import relax as R
+from relax_mlir.tools.relax_compile.nest_plan import describe
 
 WIDE, NARROW, ARM = (
     "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids",

@@ -16,8 +16,8 @@ from relax_mlir.errors import RelaxMLIRError
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     packed_shape,
-    packed_weights,
 )
+from relax_mlir.transform.packing.pack_vnni import packed_weights
 
 pytestmark = pytest.mark.unoptimized
 
