@@ -54,7 +54,7 @@ class ControlFlowEmitter(IndexEmitter):
         loop = Loop(IndexValue(counter, self), arguments, made)
         with ir.InsertionPoint(block):
             yield loop
-            self.op("scf.yield", loop._next)
+            self.effect("scf.yield", loop._next)
         loop.results = list(made.results)
 
     @contextmanager
@@ -93,14 +93,14 @@ class ControlFlowEmitter(IndexEmitter):
         made = ir.Operation.create("scf.if", operands=[condition], regions=2)
         with ir.InsertionPoint(made.regions[0].blocks.append()):
             yield made
-            self.op("scf.yield", [])
+            self.effect("scf.yield", [])
 
     @contextmanager
     def otherwise(self, made: ir.Operation) -> Iterator[None]:
         """Write the other branch of an `scf.if`."""
         with ir.InsertionPoint(made.regions[1].blocks.append()):
             yield
-            self.op("scf.yield", [])
+            self.effect("scf.yield", [])
 
     def if_any(self, count: Index, write: Callable[[], object]) -> None:
         """Write code for a count above 0, in a branch if only run time knows it."""
@@ -133,5 +133,5 @@ class ControlFlowEmitter(IndexEmitter):
         made = ir.Operation.create("scf.if", results=types, operands=[condition], regions=2)
         for region, write in zip(made.regions, (yes, no), strict=True):
             with ir.InsertionPoint(region.blocks.append()):
-                self.op("scf.yield", write())
+                self.effect("scf.yield", write())
         return list(made.results)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.target.isa.isa import Isa
@@ -11,6 +12,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelEmitter
 
+llvm: ModuleType = submodule("dialects.llvm")
 memref: ModuleType = submodule("dialects.memref")
 
 # Elements up to which a buffer may live on the stack.
@@ -175,7 +177,7 @@ class Emitter(ParallelEmitter):
 
     def store(self, value: ir.Value, buffer: ir.Value, indices: Sequence[Index]) -> None:
         """Store one element."""
-        self.op("memref.store", [value, buffer, *map(self.index, indices)])
+        self.effect("memref.store", [value, buffer, *map(self.index, indices)])
 
     def vector_load(
         self, buffer: ir.Value, indices: Sequence[Index], type_: ir.VectorType,
@@ -202,13 +204,13 @@ class Emitter(ParallelEmitter):
             size = min(64, non_temporal * value.type.element_type.width // 8)
             aligned = ir.IntegerAttr.get(self._i64, size)
             yes = ir.BoolAttr.get(True)
-            self.op("vector.store", [value, *where], nontemporal=yes, alignment=aligned)
+            self.effect("vector.store", [value, *where], nontemporal=yes, alignment=aligned)
         elif mask is None:
-            self.op("vector.store", [value, *where])
+            self.effect("vector.store", [value, *where])
         elif mask in self._lanes and not self.isa.free_masks:
             self._store_lanes([value], buffer, [indices], *self._lanes[mask])
         else:
-            self.op("vector.maskedstore", [*where, mask, value])
+            self.effect("vector.maskedstore", [*where, mask, value])
 
     def store_rows(
         self, values: Sequence[ir.Value], buffer: ir.Value, places: Sequence[Index],
@@ -281,7 +283,7 @@ class Emitter(ParallelEmitter):
     def compiler_barrier(self) -> None:
         """Write a barrier that no load or store is moved across; no instruction."""
         acq_rel = ir.IntegerAttr.get(self._i64, 6)
-        self.op("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
+        self.effect("llvm.fence", [], ordering=acq_rel, syncscope=ir.StringAttr.get("singlethread"))
 
     def register_barrier(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Write a point at which vectors or masks are in registers; no instruction.
@@ -302,13 +304,10 @@ class Emitter(ParallelEmitter):
 
     def call_intrinsic(
         self, name: str, operands: Sequence[ir.Value], result: ir.Type | None = None
-    ) -> ir.Value | ir.Operation:
-        """Write a call of an LLVM intrinsic; return its result, if it has one."""
-        return self.op(
-            "llvm.call_intrinsic", operands, result, intrin=ir.StringAttr.get(name),
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
-            op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
-        )  # fmt: skip
+    ) -> Any:
+        """Write a call of an LLVM intrinsic; return its result, None if it has none."""
+        results = llvm.CallIntrinsicOp(result, name, operands, [], []).operation.results
+        return None if result is None else results[0]
 
     def assembly(
         self, text: str, constraints: Sequence[str], operands: Sequence[ir.Value],

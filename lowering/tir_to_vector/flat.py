@@ -460,9 +460,17 @@ def _check_writes(flat: FlatNest) -> None:
             continue
         if flat.total is not None or (load.offset, load.strides) != (store.offset, store.strides):
             raise NotFlat("it reads the buffer that it writes")
-    for position, it in enumerate(flat.iters):
-        # Writing one element on several steps is an order that vectors would change.
-        if not it.reduction and store.strides[position] == 0 and it.extent != 1:
+    check_writes_once(flat.iters, store)
+
+
+def check_writes_once(iters: Sequence[FlatIter], store: FlatAccess) -> None:
+    """Check that no two steps write one element: vectors would change their order.
+
+    Raises:
+        NotFlat: they may.
+    """
+    for it, stride in zip(iters, store.strides, strict=True):
+        if not it.reduction and stride == 0 and it.extent != 1:
             raise NotFlat("it writes an element more than once")
 
 

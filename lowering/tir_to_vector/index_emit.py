@@ -3,7 +3,6 @@
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import overload
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax.dialect import Dims
@@ -122,36 +121,19 @@ class IndexEmitter:
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
 
-    @overload
+    def effect(
+        self, name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute
+    ) -> ir.Operation:
+        """Write an operation without results."""
+        return ir.Operation.create(name, operands=list(operands), attributes=attributes)
+
     def op(
         self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
-    ) -> ir.Value: ...
-
-    @overload
-    def op(
-        self,
-        name: str,
-        operands: Sequence[ir.Value],
-        result: None = None,
-        **attributes: ir.Attribute,
-    ) -> ir.Operation: ...
-
-    def op(
-        self,
-        name: str,
-        operands: Sequence[ir.Value],
-        result: ir.Type | None = None,
-        **attributes: ir.Attribute,
-    ) -> ir.Value | ir.Operation:
-        """Write an operation; returns its result, or the operation when it has none."""
+    ) -> ir.Value:
+        """Write an operation; returns its result."""
         made = ir.Operation.create(
-            name,
-            results=[] if result is None else [result],
-            operands=list(operands),
-            attributes=attributes,
+            name, results=[result], operands=list(operands), attributes=attributes
         )
-        if result is None:
-            return made
         value = made.results[0]
         if result is self.bool_type:
             return BoolValue(value, self)

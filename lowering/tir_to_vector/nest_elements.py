@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
@@ -15,6 +15,9 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.shuffles import load_strided
 from relax_mlir.lowering.walk import defining_op
+
+if TYPE_CHECKING:
+    from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 
 
 @dataclass(frozen=True)
@@ -52,21 +55,6 @@ WIDE = 4
 _ELEMENT, _MATH = 6, 32
 # The prefetch distance of a stream, in bytes. It goes into L2, which has more misses in flight.
 _AHEAD = 12 << 10
-
-
-class LoopDistribution(Protocol):
-    """Computes a map function by function, so that few values are live at a time."""
-
-    def write(
-        self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
-        put: Callable[[ir.Value, Lanes], None], from_memory: bool = False,
-    ) -> Index:  # fmt: skip
-        """Write loops over a range as far as wide vectors fill it, and return the end."""
-        ...
-
-    def value(self, lanes: Lanes) -> ir.Value:
-        """Return the map's value."""
-        ...
 
 
 class ElementWriter:

@@ -112,7 +112,7 @@ class ParallelEmitter(ControlFlowEmitter):
                 yield self._ranges(dims, piece, count)
             finally:
                 self._region = None
-            self.op("omp.terminator", [])
+            self.effect("omp.terminator", [])
 
     @contextmanager
     def region_entry(self) -> Iterator[None]:
@@ -136,7 +136,7 @@ class ParallelEmitter(ControlFlowEmitter):
     def wait(self) -> None:
         """Wait for all threads of the region, if there is one."""
         if self._region is not None:
-            self.op("omp.barrier", [])
+            self.effect("omp.barrier", [])
 
     def own_memory(self, size: Index, element: ir.Type) -> ir.Value | None:
         """Return a thread's buffer, of a size known outside the region; None without a region."""

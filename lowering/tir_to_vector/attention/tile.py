@@ -129,9 +129,9 @@ class Arithmetic:
         return self.emit.vector_load(base, [at], self.vector)
 
 
-def rows_of(base: ir.Value, offset: Index, stride: Index, last: Index | None = None) -> StridedRef:
-    """Return rows whose elements are adjacent; those past the last one repeat it."""
-    return StridedRef(base, offset, {"m": stride, "k": 1}, last)
+def rows_of(base: ir.Value, offset: Index, stride: Index) -> StridedRef:
+    """Return rows whose elements are adjacent."""
+    return StridedRef(base, offset, {"m": stride, "k": 1})
 
 
 def sum_products(

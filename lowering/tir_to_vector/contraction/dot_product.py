@@ -156,7 +156,7 @@ def ask_permission(emit: Emitter) -> None:
     numbers = [emit.constant(i64, n) for n in PERMISSION]
     answer = emit.call_library("syscall", numbers, i64)
     allowed = emit.compare("eq", answer, emit.constant(i64, 0))
-    emit.op("tir.assert", [allowed], message=ir.StringAttr.get(_DENIED))
+    emit.effect("tir.assert", [allowed], message=ir.StringAttr.get(_DENIED))
 
 
 @contextmanager

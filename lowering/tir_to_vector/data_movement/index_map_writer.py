@@ -150,7 +150,7 @@ class IndexMapWriter(NestWriter):
         if step is None:
             places, mask = chunk.places(self.flat.store), chunk.mask_or_all()
             where = [self.bases[self.flat.store], emit.index(0), places, mask, value]
-            emit.op("vector.scatter", where)
+            emit.effect("vector.scatter", where)
         else:
             self._spaced(value, chunk.place(self.flat.store), step[0], live)
 

@@ -297,11 +297,18 @@ def _reduce_long(writer: ElementWriter, row: SplitRow, env: dict[int, Index]) ->
         with emit.loop(*row.own) as loop:
             emit.store(part(loop.counter), sums, [loop.counter])
         emit.wait()
-    with emit.loop(0, row.pieces, 1, [writer._start(Lanes(env))]) as loop:
-        number = loop.counter
-        value = part(number) if row.own is None else emit.load(sums, [number])
-        loop.carry([totals.combine(loop.carried[0], value)])
-    writer._put(loop.results[0], Lanes(env))
+    known = part if row.own is None else lambda number: emit.load(sums, [number])
+    combine_parts(writer, Lanes(env), row.pieces, totals, known)
+
+
+def combine_parts(
+    writer: ElementWriter, lanes: Lanes, pieces: Index, totals: Sums,
+    part: Callable[[Index], ir.Value],
+) -> None:  # fmt: skip
+    """Write the results of some lanes, given the sums of their parts, in order."""
+    with writer.emit.loop(0, pieces, 1, [writer._start(lanes)]) as loop:
+        loop.carry([totals.combine(loop.carried[0], part(loop.counter))])
+    writer._put(loop.results[0], lanes)
 
 
 def _total(
@@ -409,10 +416,10 @@ def reduce_split(writer: ElementWriter) -> None:
         emit.store(total, partial, [row * pieces + loop.counter])
     whole = [(0, emit.size(flat.iters[i].extent)) for i in free]
     with _each_sum(writer, free, whole) as (env, row):
-        with emit.loop(0, pieces, 1, [writer._start(Lanes(env))]) as loop:
-            part = emit.load(partial, [row * pieces + loop.counter])
-            loop.carry([totals.combine(loop.carried[0], part)])
-        writer._put(loop.results[0], Lanes(env))
+        combine_parts(
+            writer, Lanes(env), pieces, totals,
+            lambda number, row=row: emit.load(partial, [row * pieces + number]),
+        )  # fmt: skip
 
 
 @contextmanager

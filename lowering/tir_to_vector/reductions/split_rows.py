@@ -8,7 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-from relax_mlir.lowering.tir_to_vector.reductions.reduction import sum_rows, sums_of
+from relax_mlir.lowering.tir_to_vector.reductions.reduction import combine_parts, sum_rows, sums_of
 
 # The maximal number of parts, and the minimal rows of one.
 _PIECES, _MIN_ROWS = 32, 64
@@ -64,10 +64,10 @@ def reduce_split_rows(writer: ElementWriter) -> None:
     totals = sums_of(writer, shared=False)
 
     def finish(lanes: Lanes) -> None:
-        with emit.loop(0, pieces, 1, [writer._start(lanes)]) as loop:
-            part = _load(writer, sums, loop.counter * columns, lanes)
-            loop.carry([totals.added(loop.carried[0], part)])
-        writer._put(loop.results[0], lanes)
+        combine_parts(
+            writer, lanes, pieces, totals,
+            lambda number: _load(writer, sums, number * columns, lanes),
+        )  # fmt: skip
 
     writer._chunks(finish, {})
 

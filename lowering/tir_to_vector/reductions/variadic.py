@@ -17,6 +17,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     COMBINERS,
     FlatNest,
     NotFlat,
+    check_writes_once,
     collapse,
     counters_of,
     flat_access,
@@ -100,9 +101,7 @@ def _match(nest: Nest) -> VariadicReduction | str:
     iters = iterators(nest)
     accesses = {access.op: flat_access(access, order) for access in (*nest.loads, *nest.stores)}
     for store in nest.stores:
-        for it, stride in zip(iters, accesses[store.op].strides, strict=True):
-            if not it.reduction and stride == 0 and it.extent != 1:
-                raise NotFlat("it writes an element more than once")
+        check_writes_once(iters, accesses[store.op])
     values = [store.op.operands[0] for store in nest.stores]
     needed = {op for value in values for op in slice_of(nest, value)}
     slice_ = [op for op in nest.body() if op in needed and op not in totals]

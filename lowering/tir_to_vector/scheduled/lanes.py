@@ -217,7 +217,7 @@ class LaneCopier(Copier):
             return
         flat, start, offsets = self._scattered(base, op.operands[2:], indices)
         operands = [flat, self.emit.index(start), offsets, self._mask(), value]
-        self.emit.op("vector.scatter", operands)
+        self.emit.effect("vector.scatter", operands)
 
     def _contiguous(self, base: ir.Value, indices: list[Lane]) -> list[Index] | None:
         """Return the first place of adjacent lanes, None for others."""

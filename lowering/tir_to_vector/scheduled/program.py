@@ -69,6 +69,10 @@ def vectorize(loop: ir.Operation, emit: Emitter, machine: Machine) -> str:
     return ""
 
 
+# Writes steps from a place on, of which a mask says which run, given what they carry.
+_Chunk = Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]]
+
+
 class _Vectorizer:
     def __init__(self, loop: ir.Operation, emit: Emitter, machine: Machine) -> None:
         self.loop, self.emit, self.machine = loop, emit, machine
@@ -147,10 +151,7 @@ class _Vectorizer:
             fma=self.machine.fma, varying=self.varying,
         )  # fmt: skip
 
-    def _chunks(
-        self, carried: list[ir.Value],
-        chunk: Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]],
-    ) -> list[ir.Value]:  # fmt: skip
+    def _chunks(self, carried: list[ir.Value], chunk: _Chunk) -> list[ir.Value]:
         """Write whole vectors, then the tail."""
         emit, extent = self.emit, self.extent
         lanes = self.lanes
@@ -177,9 +178,8 @@ class _Vectorizer:
         return self._rest(emit.add(self.lower, done), emit.sub(extent, done), lanes, carried, chunk)
 
     def _rest(
-        self, at: Index, left: Index, lanes: int, carried: list[ir.Value],
-        chunk: Callable[[Index, int, ir.Value | None, list[ir.Value]], list[ir.Value]],
-    ) -> list[ir.Value]:  # fmt: skip
+        self, at: Index, left: Index, lanes: int, carried: list[ir.Value], chunk: _Chunk
+    ) -> list[ir.Value]:
         emit = self.emit
         if isinstance(left, int) and left <= 0:
             return carried

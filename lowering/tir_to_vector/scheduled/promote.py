@@ -158,7 +158,7 @@ def _rebuild(
         number = places_of.get(op)
         if op.name == "scf.yield":
             with ir.InsertionPoint(block):
-                emit.op("scf.yield", [*op.operands, *current])
+                emit.effect("scf.yield", [*op.operands, *current])
             op.erase()
         elif number is None:
             block.append(op)
