@@ -7,7 +7,10 @@ from relax_mlir.errors import PassError
 
 _MAKERS = ("memref.alloc", "memref.view", "memref.get_global", "memref.reinterpret", "func.call",
            "builtin.", "bufferization.")  # fmt: skip
-
+_VIEWS = (
+    "memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast",
+    "memref.subview", "memref.view",
+)  # fmt: skip
 
 # Those in a region before its owner.
 INNER_FIRST = ir.WalkOrder.POST_ORDER
@@ -158,6 +161,13 @@ def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
         return None
     op = owner.operation
     return op if not names or op.name in names else None
+
+
+def root(buffer: ir.Value) -> ir.Value:
+    """Return the buffer that a value is a view of, through all views."""
+    while (op := defining_op(buffer, *_VIEWS)) is not None:
+        buffer = op.operands[0]
+    return buffer
 
 
 def operands_of(value: ir.Value, *names: str) -> list[ir.Value] | None:

@@ -22,12 +22,8 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_constant
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, root
 
-_VIEWS = (
-    "memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast",
-    "memref.subview", "memref.view",
-)  # fmt: skip
 _ELEMENTWISE = ("arith.", "math.")
 _INDEX_OPS = ("arith.constant", "arith.addi", "arith.subi", "arith.muli", "tir.symbol")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -213,13 +209,8 @@ def _is_final(flat: FlatNest) -> bool:
     buffer, block = flat.written, flat.nest.block
     if not isinstance(buffer.owner, ir.Block):
         return False
-    for use in buffer.uses:
-        op = use.owner.operation
-        if op.name.startswith("tir.") or (op.parent is not None and op.parent.operation == block):
-            continue
-        return False
-    declared = [use.owner.operation for use in buffer.uses]
-    return all(op.parent.operation == block for op in declared)
+    users = (use.owner.operation for use in buffer.uses)
+    return all(op.parent is not None and op.parent.operation == block for op in users)
 
 
 def extent_of(value: ir.Value) -> SymExpr:
@@ -260,13 +251,6 @@ def inner_dims(buffer: ir.Value) -> list[SymExpr]:
     if any(type_.is_dynamic_dim(i) for i in range(1, type_.rank)):
         raise NotFlat("a buffer's dimension has no name")
     return [SymExpr.const(dim) for dim in type_.shape[1:]]
-
-
-def root(buffer: ir.Value) -> ir.Value:
-    """Return the buffer that a value is a view of, through all views."""
-    while (op := defining_op(buffer, *_VIEWS)) is not None:
-        buffer = op.operands[0]
-    return buffer
 
 
 def flat_access(access: Access, order: list[int]) -> FlatAccess:

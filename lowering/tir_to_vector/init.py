@@ -18,11 +18,18 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Copier, conjuncts, depends_on
 from relax_mlir.lowering.tir_to_vector.symbols import size_value
-from relax_mlir.lowering.walk import INNER_FIRST, ancestors, collect, defining_op, is_below, named
+from relax_mlir.lowering.walk import (
+    INNER_FIRST,
+    ancestors,
+    collect,
+    defining_op,
+    is_below,
+    named,
+    root,
+)
 
 _PURE = ("arith.", "affine.apply", "tir.symbol", "memref.dim")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
@@ -15,9 +15,6 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.shuffles import load_strided
 from relax_mlir.lowering.walk import defining_op
-
-if TYPE_CHECKING:
-    from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,8 @@ class ElementWriter:
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner: set[int | None] = {vector}
         self.streamed = False
-        self.distribution: LoopDistribution | None = None
+        # A `LoopDistribution`, which is written with this class.
+        self.distribution: Any = None
         self.non_temporal: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self.also: Callable[[Index], None] | None = None

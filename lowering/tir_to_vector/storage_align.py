@@ -9,9 +9,8 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.dialects.tir.layout import buffer_type, static
-from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.symbols import size_value
-from relax_mlir.lowering.walk import collect, defining_op, is_below
+from relax_mlir.lowering.walk import collect, defining_op, is_below, root
 
 memref: ModuleType = submodule("dialects.memref")
 

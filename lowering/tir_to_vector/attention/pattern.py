@@ -19,9 +19,8 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     extent_of,
     flat_access,
     flatten_nest,
-    root,
 )
-from relax_mlir.lowering.walk import defining_op, operands_of
+from relax_mlir.lowering.walk import defining_op, operands_of, root
 
 LOWEST = float("-inf")
 _WIDEN = "arith.extf"

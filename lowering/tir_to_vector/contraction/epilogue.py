@@ -24,12 +24,11 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     collapse,
     flatten_nest,
     flattened,
-    root,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, root
 
 _ONE = SymExpr.const(1)
 

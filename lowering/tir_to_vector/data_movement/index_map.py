@@ -31,10 +31,10 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     extent_of,
     linear_address,
     plus_constant,
-    root,
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
+from relax_mlir.lowering.walk import root
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 

@@ -14,13 +14,13 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     FlatNest,
     NotFlat,
     init_of,
-    root,
     slice_of,
     split_reduction,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
+from relax_mlir.lowering.walk import root
 
 
 @dataclass

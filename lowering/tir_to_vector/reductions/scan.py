@@ -20,14 +20,13 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     flat_access,
     identity,
     iterators,
-    root,
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, root
 
 # The cost of an element, in FMAs.
 _ELEMENT = 16

@@ -24,7 +24,6 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     identity,
     init_of,
     iterators,
-    root,
     slice_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
@@ -33,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, Lanes
 from relax_mlir.lowering.tir_to_vector.reductions.strided import strided_iter
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, root
 
 _SELECT = "arith.select"
 # Idempotent combiners: all lanes may start from the initial value.

@@ -10,7 +10,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_llvm.math.value_ranges import UP_TO_ZERO
 from relax_mlir.lowering.tir_to_vector.analysis import is_adjacent
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse, root
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
@@ -35,7 +35,7 @@ from relax_mlir.lowering.tir_to_vector.row_fusion.row_memory import (
 )
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow, split_row
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, fence, streams, vector_iter
-from relax_mlir.lowering.walk import defining_op
+from relax_mlir.lowering.walk import defining_op, root
 
 
 def fuse_producers(writers: Sequence[NestWriter]) -> list[NestWriter]:

@@ -20,13 +20,12 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     statements,
     top_level,
 )
-from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.reductions.rewrites import split_quotients_of
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Access, Lin, linear
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merged
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, root
 
 _SAYS = ("tir.reads", "tir.writes", "tir.where", "tir.yield", "memref.dim")
 _MEMORY = ("memref.load", "memref.store")

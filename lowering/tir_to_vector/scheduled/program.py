@@ -12,7 +12,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
 from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity, root
+from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity
 from relax_mlir.lowering.tir_to_vector.generic import inline
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
@@ -32,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.threads import (
     sink_allocs,
     unroll,
 )
-from relax_mlir.lowering.walk import ancestors, collect, defining_op, first_below
+from relax_mlir.lowering.walk import ancestors, collect, defining_op, first_below, root
 
 # Loops of more vectors than this stay loops over vectors.
 _MAX_VECTORS = 16

@@ -2,7 +2,6 @@
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     ACCESSES,
     Access,
@@ -13,7 +12,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     varies,
 )
 from relax_mlir.lowering.tir_to_vector.scheduled.threads import MARK
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, root
 
 _TOUCHES_NOTHING = ("arith.", "math.", "vector.", "scf.", "memref.dim", "ub.")
 _PURE = ("arith.", "memref.dim")

@@ -7,7 +7,6 @@ from itertools import takewhile
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import counter_of, iter_types, kind_of_loop
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.flat import root
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.parallel_region import MIN_PARALLEL_WORK, ParallelDim
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
@@ -16,7 +15,7 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     integer_of,
     is_inside,
 )
-from relax_mlir.lowering.walk import ancestors, collect, enclosing, is_below, named
+from relax_mlir.lowering.walk import ancestors, collect, enclosing, is_below, named, root
 
 # An attribute of the loops that a schedule wrote.
 MARK = "tir.scheduled"
