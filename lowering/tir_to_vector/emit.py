@@ -28,8 +28,8 @@ class StridedRef:
     """An element of a one-dimensional memref, and strides by name.
 
     Along "m", `last` is the last row that exists. `each` are buffers that begin with a tile's rows,
-    if their distance is dynamic. `ahead` is what steps of k prefetch into L2 beside their products:
-    the first step's element, and the distance from one to the next.
+    if their distance is dynamic. `ahead` is what steps of k prefetch into L2 beside their products,
+    with a stride "k".
     """
 
     base: ir.Value
@@ -37,7 +37,7 @@ class StridedRef:
     strides: dict[str, Index]
     last: Index | None = None
     each: list[ir.Value] | None = None
-    ahead: tuple[Index, Index] | None = None
+    ahead: "StridedRef | None" = None
 
     def row(self, emit: "Emitter", number: Index) -> Index:
         """Return the offset of a row; rows past the last one repeat it."""

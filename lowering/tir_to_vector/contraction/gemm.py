@@ -34,7 +34,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import (
     panels_at_once,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, larger, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -48,6 +48,8 @@ _PANELS_EACH = 2
 _MEMORY_WORK = 8
 # Sums that are on the stack: an allocation takes as long as a small GEMM.
 _SUMS = 512
+# Tiles of columns up to which rows of A are not reused enough to hide where they come from.
+_FEW_TILES = 16
 PanelsOfTiles = Sequence[tuple[ColumnTiles, Panels]]
 
 
@@ -338,6 +340,7 @@ class GemmWriter:
                 there = emit.min(blocking.m - row, tile) if loop_.partial else None
                 end = None if there is None else there - 1
                 source = self._left.begin(a, row, tile, k0, many, end)
+                source = replace(source, ahead=self._next_rows(a, row + tile, tile, columns, many))
                 out = None
                 if c is not None:
                     place = c.offset + (row * c.stride(gemm.m) + j0)
@@ -347,6 +350,23 @@ class GemmWriter:
                 short = not blocking.rows.full and tile < blocking.rows.largest
                 store = Store(out, first, self.init, last, finish, j0, self._scratch, there, short)
                 self._columns(tile, source, panels, store, many)
+
+    def _next_rows(
+        self, a: StridedRef, row: Index, rows: int, columns: Span, steps: Index
+    ) -> StridedRef | None:
+        """Return what the tiles of some columns prefetch of the next rows, None for nothing.
+
+        Each tile takes a share. `row` is the first of those rows.
+        """
+        blocking, gemm = self.blocking, self.gemm
+        n, k, width = blocking.n, blocking.k, blocking.width
+        contiguous = isinstance(k, int) and a.stride(gemm.k) == 1 and a.stride(gemm.m) == k
+        reused = isinstance(n, int) and n > _FEW_TILES * width
+        if blocking.panel_width or reused or not contiguous:
+            return None
+        tiles = larger(ceil_div(columns[1] - columns[0], width), 1)
+        share = ceil_div(rows * k, tiles * larger(blocking.groups(steps), 1))
+        return StridedRef(a.base, a.offset + row * k, {"k": share})
 
     def _columns(
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
@@ -378,6 +398,7 @@ class GemmWriter:
         )  # fmt: skip
         if blocking.has_n_tail:
             store = replace(store, short=not main or zone.vectors < blocking.vectors)
+        groups = blocking.groups(steps)
         with emit.each_step(zone.first, zone.last, width) as column:
             left = zone.left
             if left is None:
@@ -385,12 +406,14 @@ class GemmWriter:
             b = self._at(panels, column - zone.first, left, zone.vectors)
             if panels.ahead is not None:
                 distance, apart = panels.ahead
-                b.ahead = b.offset + distance, apart
+                b.ahead = StridedRef(b.base, b.offset + distance, {"k": apart})
+            elif a.ahead is not None:
+                done = column // blocking.width * (groups * a.ahead.stride("k"))
+                b.ahead = replace(a.ahead, offset=a.ahead.offset + done)
             to = store.at(column)
             masks = [self._mask(left, i * lanes) for i in range(zone.vectors)]
             if not isinstance(left, int) and zone.whole:
                 to = replace(to, whole=left >= width)
-            groups = blocking.groups(steps)
             if blocking.matrices:
                 emit_matrix_sums(emit, tile.dot, rows, zone.vectors, a, b, groups, to.scratch)
                 store_kept(tile, to, masks)

@@ -250,8 +250,8 @@ def tile_step(
         # Loads for a single FMA become its operand, if no prefetch is between.
         lines.append(columns or tile.columns(b.base, line, k_step, masks))
         if b.ahead is not None:
-            start, apart = b.ahead
-            emit.prefetch(b.base, start + k_step * apart, far=True)
+            place = b.ahead.offset + k_step * b.ahead.stride("k")
+            emit.prefetch(b.ahead.base, place, far=True)
     result = []
     step = k * a.stride("k")
     along = a.offset + step

@@ -244,7 +244,7 @@ class _Writer:
                 ahead = None
                 if following is not None:
                     done = first // rows * (share * self.inputs)
-                    ahead = following + done, share
+                    ahead = StridedRef(self.weights, following + done, {"k": share})
                 b = StridedRef(self.weights, weights, {"k": self.panel}, ahead=ahead)
                 self._tile(
                     count, image + first * self.lanes, b,
@@ -305,8 +305,8 @@ class _Writer:
             a = StridedRef(self.image.base, at, {"m": lanes, "k": 1})
             here = replace(b, offset=b.offset + channel * self.panel)
             if b.ahead is not None:
-                start, apart = b.ahead
-                here.ahead = start + channel * apart, apart
+                later = b.ahead.offset + channel * b.ahead.stride("k")
+                here.ahead = replace(b.ahead, offset=later)
             slab.carry(tile_sums(tile, a, here, count, begin=slab.carried))
         return slab.results
 
