@@ -360,6 +360,13 @@ class GemmBlocking:
         return bool(self.panel_width) and isinstance(self.n, int) and self.n % self.panel_width != 0
 
     @property
+    def ends_in_column(self) -> bool:
+        """Whether tiles of whole vectors leave a single column, whose lanes run along k."""
+        plain = self.dot is None and not self.has_n_tail and not self.panel_width
+        along_k = bool(self.gemm.a.strides[self.gemm.k] == 1)
+        return plain and along_k and isinstance(self.n, int) and self.n % self.width == 1
+
+    @property
     def unit(self) -> int:
         """Ranges of columns begin at multiples of this."""
         return self.lanes if self.has_n_tail and not self.is_even else self.width

@@ -364,7 +364,7 @@ class GemmWriter:
         reused = isinstance(n, int) and n > _FEW_TILES * width
         if blocking.panel_width or reused or not contiguous:
             return None
-        tiles = larger(ceil_div(columns[1] - columns[0], width), 1)
+        tiles = larger((columns[1] - columns[0]) // width, 1)
         share = ceil_div(rows * k, tiles * larger(blocking.groups(steps), 1))
         return StridedRef(a.base, a.offset + row * k, {"k": share})
 
@@ -394,6 +394,7 @@ class GemmWriter:
             blocking.tile, rows=rows, vectors=zone.vectors, load=panels.load,
             k_unroll=2 if main and widest and blocking.dot is None else 1,
             short=blocking.has_n_tail and not main,
+            along_k=blocking.ends_in_column and zone.left == 1,
             prefetch_distance=panels.prefetch_distance if rows > 1 else 0,
         )  # fmt: skip
         if blocking.has_n_tail:

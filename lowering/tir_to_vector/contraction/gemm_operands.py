@@ -51,6 +51,7 @@ class BOperand:
     def __init__(self, blocking: GemmBlocking) -> None:
         self._blocking = blocking
         self._packed: ir.Value | None = None
+        self._column: ir.Value | None = None
         self.pack: Bool = False
 
     @property
@@ -100,6 +101,9 @@ class BOperand:
 
     def allocate(self) -> None:
         """Allocate the panels of a block."""
+        if self._blocking.ends_in_column:
+            size = self._panel_rows + self._blocking.lanes
+            self._column = self._blocking.emit.alloc_scratch(size, self._blocking.operand)
         if self.pack is False and not self._has_edge:
             return
         blocking = self._blocking
@@ -124,7 +128,10 @@ class BOperand:
             find = self._prepacked if blocking.panel_width else self._panels
             panels = find(b, columns, steps)
             cut = panel_tiles(blocking, count, panels.padded)
-            return [(tiles, panels.beginning(tiles.first)) for tiles in cut]
+            made = [(tiles, panels.beginning(tiles.first)) for tiles in cut]
+            if blocking.ends_in_column and cut[-1].left == 1:
+                made[-1] = cut[-1], self._last_column(b, steps)
+            return made
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
         cut = column_tiles(emit, count, blocking.lanes, exact)
         if blocking.is_even:
@@ -133,6 +140,16 @@ class BOperand:
             (tiles, self._panels(b, (first + tiles.first, first + tiles.last), steps, tiles))
             for tiles in cut
         ]
+
+    def _last_column(self, b: StridedRef, steps: Span) -> Panels:
+        """Copy the last column, and return it as a panel whose steps are adjacent."""
+        blocking, gemm, (k0, k1) = self._blocking, self._blocking.gemm, steps
+        k_stride = b.stride(gemm.k)
+        start = b.offset + ((blocking.n - 1) * b.stride(gemm.n) + k0 * k_stride)
+        source = StridedRef(b.base, start, {"k": k_stride})
+        assert self._column is not None  # as there is one
+        copy_rows(blocking.loader(1, b.base), source, 1, k1 - k0, self._column, 0)
+        return Panels(self._column, 0, 1, 0)
 
     def _panels(
         self, b: StridedRef, columns: Span, steps: Span, tiles: ColumnTiles | None = None
@@ -256,7 +273,7 @@ class BOperand:
             return not known or blocking.emit.is_parallel
         if self.pack is False:
             return not isinstance(n, int)
-        return not isinstance(n, int) or n % blocking.width != 0
+        return not isinstance(n, int) or n % blocking.width > blocking.ends_in_column
 
     @property
     def _panel_rows(self) -> Index:

@@ -32,6 +32,7 @@ class RegisterTile:
         load: loads the elements of panels.
         prefetch_distance: steps of k that B is prefetched ahead; 0 for no prefetch.
         far: whether the prefetch goes into L2.
+        along_k: whether lanes run along k, for a single column that is contiguous.
     """
 
     emit: Emitter
@@ -45,6 +46,7 @@ class RegisterTile:
     load: PanelLoad = PLAIN_LOAD
     prefetch_distance: int = 0
     far: bool = False
+    along_k: bool = False
 
     @property
     def lanes(self) -> int:
@@ -143,7 +145,10 @@ def emit_tile(
     if store.c is not None and tile.rows > 1 and not soon:
         # C is not needed before all products are made.
         _prefetch(tile, store.c)
-    sums = tile_sums(tile, a, b, steps, read, odd=odd)
+    if tile.along_k:
+        sums = _column_sums(tile, a, b, steps)
+    else:
+        sums = tile_sums(tile, a, b, steps, read, odd=odd)
     _store(tile, store, masks, sums)
 
 
@@ -158,6 +163,31 @@ def _prefetch(tile: RegisterTile, c: StridedRef) -> None:
         return
     for number in range(tile.rows):
         row(number)
+
+
+def _column_sums(tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index) -> list[ir.Value]:
+    """Write the sums of a single column; return them by row, in all lanes of vectors."""
+    emit, lanes = tile.emit, tile.lanes
+    starts: list[tuple[ir.Value, Index]] = [
+        (a.base, a.offset + a.row(emit, row)) for row in range(tile.rows)
+    ]
+    if a.each is not None:
+        starts = [(base, 0) for base in a.each]
+
+    def step(k: Index, mask: ir.Value | None, sums: Sequence[ir.Value]) -> list[ir.Value]:
+        column = emit.vector_load(b.base, [b.offset + k], tile.vector, mask)
+        rows = [emit.vector_load(base, [at + k], tile.vector, mask) for base, at in starts]
+        return [
+            multiply_add(emit, row, column, total) for row, total in zip(rows, sums, strict=True)
+        ]
+
+    whole, begin = emit.round_down(steps, lanes), [emit.constant(tile.vector, 0)] * tile.rows
+    with emit.loop(0, whole, lanes, begin, KEEP) as loop:
+        loop.carry(step(loop.counter, None, loop.carried))
+    sums = loop.results
+    if whole != steps:
+        sums = step(whole, emit.mask(steps - whole, lanes), sums)
+    return [tile.splat(emit.reduced(each, "add")) for each in sums]
 
 
 def tile_sums(
