@@ -20,9 +20,11 @@ from relax_mlir.lowering.tir_to_vector.nest_elements import (
 )
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
+    goes_in_blocks,
     is_split,
     reduce_across,
     reduce_along,
+    reduce_blocks,
     reduce_split,
 )
 from relax_mlir.lowering.tir_to_vector.reductions.split_rows import reduce_split_rows, splits_rows
@@ -264,6 +266,10 @@ class NestWriter(ElementWriter):
                 if may_fetch and streams(self) is False:
                     self.fetch_all()
                 self._maps(env, free)
+                return
+            if type(self) is NestWriter and goes_in_blocks(self, free, reductions):
+                env.update(self._outer_loops(loops, free[:-1]))
+                reduce_blocks(self, env, reductions, free[-1])
                 return
             env.update(self._outer_loops(loops, free))
             self._reduce(env, reductions)

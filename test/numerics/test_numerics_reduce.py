@@ -28,6 +28,7 @@ MORE_LAYOUTS = (
     ([3, 5], None, True),
     ([3, 5], [], False),
     ([3, 0], [1], False),
+    ([3, 70, 21], [0, 2], False),
 )
 
 

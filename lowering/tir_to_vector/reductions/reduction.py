@@ -377,6 +377,64 @@ def _rest(
     return [rest if lanes == 1 else emit.insert(rest, total, 0), *marks]
 
 
+# Results of a block, and elements of the longest rows that go in blocks.
+_BLOCK, _SHORT_ROW = 64, 512
+
+
+def goes_in_blocks(writer: ElementWriter, free: list[int], reductions: list[int]) -> bool:
+    """Whether rows of neighbouring results are nearer in memory than the rows of one result."""
+    flat, vector = writer.flat, writer.vector
+    if not free or not reductions or vector is None or not flat.iters[vector].reduction:
+        return False
+    length = flat.iters[vector].extent.value
+    if writer.lanes == 1 or length is None or length > _SHORT_ROW:
+        return False
+    steps = [flat.accesses[op].strides for op in flat.slice if op in flat.accesses]
+    pairs = [(step[free[-1]].value, step[reductions[-1]].value) for step in steps]
+    near = all(a is not None and b is not None and 0 <= a < b for a, b in pairs)
+    return near and not sums_of(writer, shared=True).has_marks
+
+
+def reduce_blocks(
+    writer: ElementWriter, env: dict[int, Index], reductions: list[int], position: int
+) -> None:
+    """Reduce blocks of results along an iterator, with a vector of sums in memory for each."""
+    emit, lanes, totals = writer.emit, writer.lanes, sums_of(writer, shared=True)
+    assert writer.vector is not None  # it is the reduction that has the lanes
+    _, length = writer._span(writer.vector)
+    whole, element = emit.round_down(length, lanes), writer.flat.value.type
+    sums = emit.alloc(_BLOCK * lanes, element, _BLOCK * lanes)
+    with emit.blocks(*writer._span(position), _BLOCK) as (first, last):
+
+        def each(env: dict[int, Index], write: Callable[[dict[int, Index], Index], None]) -> None:
+            with emit.loop(first, last) as row:
+                write({**env, position: row.counter}, (row.counter - first) * lanes)
+
+        def load(at: Index) -> ir.Value:
+            return emit.vector_load(sums, [at], ir.VectorType.get([lanes], element))
+
+        def add(env: dict[int, Index], at: Index) -> None:
+            with emit.loop(0, whole, lanes, [load(at)], UNROLL) as loop:
+                value = writer._value(Lanes(env, loop.counter, lanes))
+                loop.carry([totals.added(loop.carried[0], value)])
+            total = loop.results
+            if whole != length:
+                total = _rest(writer, env, totals, total, (whole, length))
+            emit.vector_store(total[0], sums, [at])
+
+        def finish(env: dict[int, Index], at: Index) -> None:
+            total = totals.single([[load(at)]], lanes)
+            writer._put(totals.combine(writer._start(Lanes(env)), total), Lanes(env))
+
+        def step(env: dict[int, Index], carried: Carried) -> Carried:
+            each(env, add)
+            return carried
+
+        each(env, lambda _, at: emit.vector_store(totals.neutral(lanes), sums, [at]))
+        writer._loops(env, reductions, [], step)
+        each(env, finish)
+
+
 def is_split(writer: ElementWriter) -> bool:
     """Whether a reduction has so few results that threads could only share the sums themselves."""
     flat, vector = writer.flat, writer.vector
