@@ -72,14 +72,18 @@ class Machine:
         """Whether loads and stores of elements of that size have masks."""
         return max(8, bits) in self.isa.masked_bits
 
-    def panel(self, *, read_once: bool) -> int:
-        """Return the columns of a panel of a packed operand with sums of 32 bits.
+    def panel(self, element: ir.Type, is_narrow: bool) -> int:
+        """Return the columns of a panel of a packed operand.
 
-        They are those of a register tile; at least two cache lines if few rows read the operand
-        once, from memory.
+        They are those of a register tile, so that a tile reads whole lines one after the other. Of
+        what is narrower in memory than in registers a few rows read at least as many bytes.
+
+        Args:
+            element: of the sums.
+            is_narrow: whether the operand's elements are narrower than those.
         """
-        tile = self.product_tiles[-1][1] * self.isa.lanes(32)
-        return max(tile, 2 * self.isa.line(32)) if read_once else tile
+        tile = self.product_tiles[-1][1] * (self.lanes(element) or self.isa.lanes(32))
+        return max(tile, 2 * self.isa.line(32)) if is_narrow else tile
 
     def min_non_temporal_bytes(self, in_order: bool, *, slow: bool = False) -> int:
         """Return the bytes read and written from which on stores should be non-temporal.

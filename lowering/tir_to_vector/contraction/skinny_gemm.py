@@ -274,8 +274,10 @@ class SkinnyGemm:
 
 # Rows up to which reading the panels is the limit, not the products.
 MAX_ROWS = 8
-# Panels that one row reads side by side for each FMA unit, and registers that hold no sums.
-_PANELS_PER_FMA_UNIT, _SPARE = 2, 4
+# Panels that one row reads side by side for each FMA unit, and the registers for each of their
+# vectors: with 16 registers four streams take 1.1 to 1.3 times as long as two, with 32 as long
+# (benchmarks/kernels.py --only layer_1x4096x4096, Zen 4).
+_PANELS_PER_FMA_UNIT, _REGISTERS_PER_VECTOR = 2, 4
 # The prefetch distance in bytes: the hardware prefetcher stops at the end of a page.
 _PREFETCH_BYTES = 2048
 # Rows from which on prefetches go into L1. Fewer rows do not hide its misses: L2 has more of them
@@ -303,7 +305,8 @@ def panels_at_once(blocking: GemmBlocking) -> int:
     Args:
         blocking: of a GEMM of a packed operand.
     """
-    fit = (blocking.machine.registers - _SPARE) // (blocking.panel_width // blocking.lanes)
+    vectors = blocking.panel_width // blocking.lanes
+    fit = blocking.machine.registers // (_REGISTERS_PER_VECTOR * vectors)
     return max(1, min(_PANELS_PER_FMA_UNIT * blocking.machine.fma_units, fit))
 
 

@@ -2,15 +2,16 @@
 
 A register tile takes a run of columns for each step of the reduction. Where the right-hand matrix
 is a constant, it is brought into that order once, at compile time, and the kernel reads it as it
-lies: a matrix of K rows and N columns becomes N / 32 panels of K rows and 32 columns.
-Where 32 does not divide N, zeros fill the last panel. The kernel's sums then have as many columns,
-of which what follows takes the first N; lowering makes one of both and stores no more than those.
+lies: a matrix of K rows and N columns becomes N / P panels of K rows and P columns, those of a
+register tile. Where P does not divide N, zeros fill the last panel. The kernel's sums then have as
+many columns, of which what follows takes the first N; lowering makes one of both and stores no more
+than those.
 
 Small numbers stay as small as they are: kernels widen them as they read, and compute what they
 stand for. Those in groups with scales of their own that fit in four bits lie two in a byte. Where
 many rows are known to share what is only widened, it is left as it lies. Where the target
 multiplies some steps of the reduction at once, those of a column are adjacent: of bytes
-K / 4 rows of 32 groups of four.
+K / 4 rows of P groups of four.
 """
 
 from collections.abc import Sequence
@@ -70,8 +71,6 @@ from relax_mlir.transform.packing.weight_provenance import (
 )
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 
-# Two vectors of 32-bit elements on the machines with the widest ones; narrower tiles divide it.
-PANEL = 32
 # Smaller matrices are packed in no time, or read as they lie.
 _MIN_ELEMENTS = 1 << 14
 # Groups of fewer steps have halves that no loop walks.
@@ -107,6 +106,7 @@ class _Layout:
 
     Attributes:
         transposed: whether its columns are what the kernel takes for rows.
+        panel: the columns of a panel.
         group: how many steps of k are adjacent.
         unit: groups along k are a multiple of this, zeros after the last.
         half: where a byte holds two numbers of four bits, how many steps of k lie between them;
@@ -114,6 +114,7 @@ class _Layout:
     """
 
     transposed: bool
+    panel: int
     group: int = 1
     unit: int = 1
     half: int = 0
@@ -122,7 +123,7 @@ class _Layout:
         """Return the panels of a matrix, which a copy in the background may still fill."""
         matrix = array.T if self.transposed else array
         missing = -(len(matrix) // self.group) % self.unit * self.group
-        rest = matrix.shape[1] % PANEL
+        rest = matrix.shape[1] % self.panel
         if self.half or missing or rest:
             # These read it now; otherwise only copies do, which are made in order.
             finish_copy(array)
@@ -135,11 +136,11 @@ class _Layout:
         if rest:
             # By itself: a large matrix is not to be copied twice.
             last = matrix[:, -rest:]
-            pieces.append(np.pad(last, ((0, 0), (0, PANEL - rest))))
+            pieces.append(np.pad(last, ((0, 0), (0, self.panel - rest))))
         return aligned(*map(self._panels, pieces))
 
     def _panels(self, matrix: np.ndarray) -> np.ndarray:
-        split = matrix.reshape(-1, self.group, matrix.shape[1] // PANEL, PANEL)
+        split = matrix.reshape(-1, self.group, matrix.shape[1] // self.panel, self.panel)
         panels = split.transpose(2, 0, 3, 1)
         return panels if self.group > 1 else panels[..., 0]
 
@@ -242,9 +243,9 @@ class _Packer:
             return None
         if source.producer is not None:
             # What is outside of the matrix has no columns to fill a panel.
-            layout = _Layout(transposed != source.transposed)
+            layout = self._rows(result, transposed != source.transposed, is_narrow=True)
             along = source.grouped is None or source.grouped[0] == int(layout.transposed)
-            layout = layout if columns % PANEL == 0 and along else None
+            layout = layout if columns % layout.panel == 0 and along else None
             layout = None if layout is None else replace(layout, half=_half_of(source))
         else:
             layout = self._layout(result, steps, transposed)
@@ -256,18 +257,25 @@ class _Packer:
             return None
         if layout is None:
             return None
-        if columns % PANEL and not (_can_be_ragged(result, columns) and steps > layout.group):
+        if columns % layout.panel and not (
+            steps > layout.group and _can_be_ragged(result, columns, layout.panel)
+        ):
             return None
         return _Match(ContractionKernel(call), result, position, layout, source)
 
     def _layout(self, contraction: Contraction, steps: int, transposed: bool) -> _Layout | None:
         """Return how to pack a matrix, None where its steps do not fill groups."""
         dot: DotProduct | None = find_dot_product(contraction, self._machine)
+        rows = self._rows(contraction, transposed, contraction.widen[1] is not None)
         if dot is None:
-            return _Layout(transposed)
+            return rows
         if steps % dot.group:
             return None
-        return _Layout(transposed, dot.group, SIDE if dot.matrices else 1)
+        return replace(rows, group=dot.group, unit=SIDE if dot.matrices else 1)
+
+    def _rows(self, contraction: Contraction, transposed: bool, is_narrow: bool) -> _Layout:
+        """Return panels whose rows are steps of k, of what may be narrower than its products."""
+        return _Layout(transposed, self._machine.panel(contraction.element, is_narrow))
 
     def _contraction(self, call: TirCall) -> Contraction | None:
         """Return the contraction that a prim func begins with, None where it cannot be packed."""
@@ -356,10 +364,10 @@ def _is_matrix(contraction: Contraction, dims: Sequence[int], transposed: bool) 
     )
 
 
-def _can_be_ragged(contraction: Contraction, columns: int) -> bool:
+def _can_be_ragged(contraction: Contraction, columns: int, panel: int) -> bool:
     """Whether sums can have more columns than there are: those are alone in the last dimension."""
     shape = contraction.c.buffer.type.shape
-    return columns > PANEL and len(shape) > 0 and shape[-1] == columns
+    return columns > panel and len(shape) > 0 and shape[-1] == columns
 
 
 class _Cloner(KernelCloner):
@@ -375,7 +383,7 @@ class _Cloner(KernelCloner):
         own = read[: len(self.kernel.call.arguments)]
         self.begin([buffer.value for buffer in own], out.value)
         columns = self._match.contraction.flat.iters[self._match.contraction.n].extent.value
-        ragged = columns is not None and columns % PANEL != 0
+        ragged = columns is not None and columns % self._match.layout.panel != 0
         self.body(
             self._match.contraction.flat.nest.top, self._ragged if ragged else self._contraction
         )
@@ -394,7 +402,8 @@ class _Cloner(KernelCloner):
             dims = [dim.substitute(symbols) for dim in Dims(known["tir.shape"]).dims]
             dtype = ir.StringAttr(known["tir.dtype"]).value
         columns = source.type.shape[-1]
-        wide = self.builder.alloc("sums", [*dims[:-1], columns + -columns % PANEL], dtype)
+        padded = columns + -columns % self._match.layout.panel
+        wide = self.builder.alloc("sums", [*dims[:-1], padded], dtype)
         self.mapping[source] = wide.value
         self._contraction()
         if not direct:
@@ -406,7 +415,7 @@ class _Cloner(KernelCloner):
             out.store(wide[place], place)
 
     def _contraction(self) -> None:
-        contraction = self._match.contraction
+        contraction, panel = self._match.contraction, self._match.layout.panel
         flat, nest = contraction.flat, contraction.flat.nest
         # Iterators of the flat nest are in the order of the loops, those of the block may not be.
         order = sorted(range(len(nest.types)), key=lambda i: nest.loop_of[i])
@@ -415,7 +424,7 @@ class _Cloner(KernelCloner):
             kind = "reduction" if it.reduction else "spatial"
             extent = it.extent.substitute(self.kernel.call.symbols)
             if position == contraction.n and extent.value is not None:
-                extent = SymExpr.const(-(-extent.value // PANEL))
+                extent = SymExpr.const(-(-extent.value // panel))
             axes.append((kind, extent))
         group = self._match.group
         if group > 1:
@@ -424,7 +433,7 @@ class _Cloner(KernelCloner):
             half = self._match.layout.half
             within = [2, half] if half else [group]
             axes += [("reduction", SymExpr.const(size)) for size in within]
-        axes.insert(contraction.n + 1, ("spatial", SymExpr.const(PANEL)))
+        axes.insert(contraction.n + 1, ("spatial", SymExpr.const(panel)))
         panels = self.builder.buffers[self._match.position]
         with self.builder.nest(nest.name, axes) as block:
             with block.init() as first:
@@ -437,7 +446,8 @@ class _Cloner(KernelCloner):
         """Copy a region for other iterators; loads of the matrix become loads of its panels."""
         contraction = self._match.contraction
         number, inside = iters[contraction.n], iters[contraction.n + 1]
-        counters = [*iters[: contraction.n], number * PANEL + inside, *iters[contraction.n + 2 :]]
+        column = number * self._match.layout.panel + inside
+        counters = [*iters[: contraction.n], column, *iters[contraction.n + 2 :]]
         group, half = self._match.group, self._match.layout.half
         parts: list[Scalar] = []
         high: Scalar | None = None

@@ -1,12 +1,16 @@
 // RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512" --legalize-ops --fuse-kernels --pack-weights --symbol-dce --split-input-file | FileCheck %s
+// RUN: relax-opt %s --target="llvm -mtriple=x86_64-linux-gnu -mcpu=haswell" --legalize-ops --fuse-kernels --pack-weights --split-input-file | FileCheck %s --check-prefix=AVX2
 
 !X = tensor<?x128xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 128)>>>
 !W = tensor<128x192xf32>
 !Y = tensor<?x192xf32, #relax.dims<["m"], affine_map<()[s0] -> (s0, 192)>>>
 
-// 192 columns become six panels of 32; what multiplies by them walks panels and their columns.
+// 192 columns become six panels of two vectors; what multiplies by them walks panels and their
+// columns. With vectors of half the width there are twice as many panels.
 
 // CHECK-LABEL: func.func @panels
+// AVX2-LABEL: func.func @panels
+// AVX2: "relax.constant"() {{.*}} -> tensor<12x128x16xf32>
 // CHECK-NOT: tensor<128x192xf32>
 // CHECK: %[[W:.*]] = "relax.constant"() {{.*}} -> tensor<6x128x32xf32>
 // CHECK: "relax.call_tir"{{.*}}@[[KERNEL:matmul_relu_packed]]}
