@@ -343,16 +343,15 @@ class GemmBlocking:
 
     @property
     def may_be_narrow(self) -> bool:
-        """Whether N may be at most one vector, so that tiles of one vector are worth their code.
+        """Whether the last tiles may have one vector, so that these are worth their code.
 
-        With outer loops or a long epilogue they would take too long to compile.
+        With a long epilogue, or outer loops around wide tiles, they would take too long to compile.
         """
-        return (
-            self.has_n_tail
-            and not isinstance(self.n, int)
-            and not self.outer
-            and not self.has_long_epilogue
-        )
+        if isinstance(self.n, int) or self.panel_width or self.has_long_epilogue:
+            return False
+        if self.has_n_tail:
+            return not self.outer
+        return self.dot is None and not self.machine.isa.free_masks
 
     @property
     def is_ragged(self) -> bool:

@@ -372,14 +372,18 @@ class GemmWriter:
         self, rows: int, a: StridedRef, column_tiles: PanelsOfTiles, store: Store, steps: Index
     ) -> None:
         emit, blocking = self.emit, self.blocking
-        with ExitStack() as branch:
-            if rows >= blocking.rows.largest - 1 and blocking.may_be_narrow:
-                zone, panels = column_tiles[-1]
-                with emit.when(zone.last <= blocking.lanes) as made:
-                    self._tiles_of_width(rows, a, replace(zone, vectors=1), panels, store, steps)
-                branch.enter_context(emit.otherwise(made))
-            for zone, panels in column_tiles:
-                self._tiles_of_width(rows, a, zone, panels, store, steps)
+        zones = list(column_tiles)
+        if rows >= blocking.rows.largest - blocking.has_n_tail and blocking.may_be_narrow:
+            # The last columns, if no more than a vector is left of them.
+            zone, panels = zones.pop()
+            count, width = zone.last - zone.first, zone.vectors * blocking.lanes
+            left = count - emit.round_down(count, width)
+            done = emit.select(left <= blocking.lanes, count - left, count)
+            zones.append((replace(zone, last=zone.first + done), panels))
+            alone = replace(zone, vectors=1, first=zone.first + done)
+            zones.insert(0, (alone, panels.beginning(done)))
+        for zone, panels in zones:
+            self._tiles_of_width(rows, a, zone, panels, store, steps)
 
     def _tiles_of_width(
         self, rows: int, a: StridedRef, zone: ColumnTiles, panels: Panels, store: Store,
