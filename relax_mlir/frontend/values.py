@@ -150,7 +150,13 @@ def materialize(value: Value) -> Expr:
 def _expression(data: np.ndarray, dtype: str) -> Expr:
     if data.dtype != object:
         return Constant(data)
-    made = op.shape_to_tensor(ShapeExpr([SymExpr.of(each) for each in data.reshape(-1)]))
+    numbers = [SymExpr.of(each) for each in data.reshape(-1)]
+    # A shape has no negative numbers, so it holds by how much they exceed what they are at least.
+    least = [min(number.lower_bound() or 0, 0) for number in numbers]
+    above = [number - low for number, low in zip(numbers, least, strict=True)]
+    made = op.shape_to_tensor(ShapeExpr(above))
+    if any(least):
+        made = op.add(made, Constant(np.array(least, "int64")))
     if data.ndim != 1:
         made = op.reshape(made, data.shape)
     return made if dtype == "int64" else op.astype(made, dtype)

@@ -50,6 +50,13 @@ CASES = {
         "{ y = AveragePool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x) }",
         {"x": (1, 1, 8)},
     ),
+    "negative numbers beside sizes": (
+        "(float[n,3] x) => (int64[a] y, int64[b] z) "
+        "<int64[2] w = {0, -1}, int64[1] f = {5}> "
+        "{ s = Shape<start = 0, end = 1>(x) y = Concat<axis = 0>(w, s) "
+        "z = Sub(s, f) }",
+        {"x": (4, 3)},
+    ),
     "scale of one": (
         "(float[2,4,3] x, float[n,1] s) => (float[a,b,c] y) "
         "{ y = RMSNormalization<axis = 1>(x, s) }",
