@@ -164,7 +164,7 @@ def _misleads(model: Any, node: Any) -> bool:
     """Whether onnx's reference may be wrong at a node.
 
     A Gather by no indices loses its rank, the last window of an LpPool that is not whole its place;
-    padding to the same size forgets dilations.
+    padding to the same size takes the batch for a size (`_conv_implementation`, onnx 1.20).
     """
     nothing = {each.name for each in model.graph.initializer if 0 in each.dims}
     nothing |= {
@@ -175,9 +175,8 @@ def _misleads(model: Any, node: Any) -> bool:
     by_nothing = node.op_type == "Gather" and node.input[1] in nothing
     attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
     is_cut = node.op_type == "LpPool" and attributes.get("ceil_mode", 0)
-    is_same = attributes.get("auto_pad", b"").startswith(b"SAME")
-    is_dilated = is_same and any(each > 1 for each in attributes.get("dilations", ()))
-    return node.op_type in ONLY_ONNXRUNTIME or by_nothing or is_cut or is_dilated
+    is_padded = attributes.get("auto_pad", b"").startswith(b"SAME")
+    return node.op_type in ONLY_ONNXRUNTIME or by_nothing or is_cut or is_padded
 
 
 def _other_sizes(maker: Maker, model: Any, inputs: Any) -> Iterator[dict[str, np.ndarray]]:
