@@ -25,7 +25,9 @@ def transpose_tile(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
     height, lanes = len(vectors), vectors[0].type.shape[0]
     bits = _bits(vectors[0].type.element_type)
     small = max(1, min(height, _LANE_BITS // bits, lanes))
-    can_be_opaque = emit.isa.assembly is not None and lanes * bits >= _MIN_OPAQUE_BITS
+    can_be_opaque = (
+        emit.isa.assembly is not None and _MIN_OPAQUE_BITS <= lanes * bits <= emit.isa.vector_bits
+    )
     width, seen = 1, 0
     while width < height:
         if can_be_opaque and seen == _SEEN:

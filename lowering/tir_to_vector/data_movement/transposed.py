@@ -27,10 +27,11 @@ _MIN_ALIGNED = 128
 _LINE = 64
 # Cache lines of each row of a block: adjacent lines are fastest.
 _LINES = 16
+# How many lines ahead each row of a block is prefetched, into L2; L1 has no room for a block.
+_AHEAD = 4
 # Rows of a block, at least two vectors: with strides of a power of two, more rows would conflict in
 # L2 sets. Plain stores are faster with more rows.
 _ROWS, _ROWS_PLAIN = 48, 64
-_REGISTER = 512
 # The cost of an element, in FMAs.
 _ELEMENT = 16
 
@@ -68,6 +69,10 @@ class TransposeWriter(NestWriter):
         most = _MAX_LANES if known else _MAX_LANES // 2
         self.lanes: int = min(self.lanes, most if emit.isa.tables else _MAX_HEIGHT)
         self.height: int = min(self.lanes, _MAX_HEIGHT)
+        self._far = streams(self)
+        if self._far is not False:
+            # Non-temporal stores fill whole lines.
+            self.lanes = max(self.lanes, 8 * _LINE // self.bits(flat.store))
         self.along, self.across = along
         self.inner: set[int] = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
@@ -88,8 +93,8 @@ class TransposeWriter(NestWriter):
         whole = emit.round_down(columns, lanes)
         upto = first + emit.round_down(last - first, self.height)
         ends = (whole, (first, upto))
-        far = streams(self)
-        condition = self._is_non_temporal(far)
+        far = self._far if self.non_temporal is None else self.non_temporal
+        condition = self._is_non_temporal()
         self.streamed |= condition is not False
         # One test for all tiles.
         emit.choose(
@@ -103,25 +108,18 @@ class TransposeWriter(NestWriter):
             self._single(env, (0, whole), (upto, last))
             self._single(env, (whole, columns), (first, last))
 
-    def _is_non_temporal(self, far: bool | ir.Value | None = None) -> bool | ir.Value:
-        """Return whether stores are non-temporal, which needs all of them aligned.
-
-        `far` is what `streams` returned, if it was called.
-        """
+    def _is_non_temporal(self) -> bool | ir.Value:
+        """Return whether stores are non-temporal, which needs all of them aligned."""
         emit, store = self.emit, self.flat.accesses[self.flat.store]
-        condition = streams(self) if far is None else far
-        if self.bits(self.flat.store) * self.lanes < _REGISTER:
-            # Parts of a line are combined if they follow each other.
-            return False
-        if condition is False or self.non_temporal is not None:
-            return condition
+        if self._far is False or self.non_temporal is not None:
+            return self._far if self.non_temporal is None else self.non_temporal
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
         if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
             return False
         address = emit.address(self.bases[self.flat.store])
         units = [address // (self.bits(self.flat.store) // 8), emit.size(store.offset), *rows]
         odd = functools.reduce(operator.or_, units, 0)
-        return emit.both(condition, emit.compare("eq", odd & (self.lanes - 1), 0))
+        return emit.both(self._far, emit.compare("eq", odd & (self.lanes - 1), 0))
 
     def _tiles_of(
         self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
@@ -147,7 +145,7 @@ class TransposeWriter(NestWriter):
             x = loops.enter_context(emit.loop(*right, lanes)).counter
             if start is not rows[0]:
                 y = emit.max(emit.min(y, rows[1] - height), rows[0])
-            self._tile(env, x, y, non_temporal=non_temporal)
+            self._tile(env, x, y, is_far=far is True, non_temporal=non_temporal)
 
     def _aligned_start(self, env: dict[int, Index], first: Index, upto: Index) -> Index:
         """Return where tiles begin so that no two tiles read the same lines.
@@ -223,7 +221,7 @@ class TransposeWriter(NestWriter):
 
     def _tile(
         self, env: dict[int, Index], column: Index, row: Index, *,
-        non_temporal: bool = False, edge: tuple[Index, Index] | None = None,
+        is_far: bool = False, non_temporal: bool = False, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Write a tile; with an edge a square one of what exists."""
         emit, height = self.emit, self.height
@@ -243,11 +241,14 @@ class TransposeWriter(NestWriter):
             type_ = ir.VectorType.get([height], base.type.element_type)
             stride = emit.size(self.flat.accesses[op].strides[self.along])
             first, _ = self._address(op, Lanes({**env, self.across: row, self.along: column}))
+            ahead = _AHEAD * _LINE // (self.bits(op) // 8)
             pieces = []
             for lane in range(lanes):
                 place = first + lane * stride
                 mask = masks["load"][lane] if masks else None
                 pieces.append(emit.vector_load(base, [place], type_, mask))
+                if is_far:
+                    emit.prefetch(base, place + ahead, far=True)
             joined = [join(emit, pieces[i::height]) for i in range(height)]
             self._tiles[op] = transpose_tile(emit, joined)
         for self._row in range(height):

@@ -104,13 +104,15 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 
 // -----
 
-// A transpose out of cache has non-temporal stores if they are aligned, in blocks of 48 rows.
+// A transpose out of cache has non-temporal stores if they are aligned, in blocks of 48 rows. Each line
+// that it reads is prefetched in the rows' order.
 #s = affine_map<() -> (4096, 4096)>
 // CHECK-LABEL: func.func @transposed
 // CHECK: scf.if
 // CHECK: scf.for {{.*}} step %c48
 // CHECK-COUNT-3: scf.for
 // CHECK-NOT: scf.if
+// CHECK-COUNT-16: memref.prefetch {{.*}}, read, locality<2>, data
 // CHECK-COUNT-16: nontemporal = true
 // CHECK: } else {
 // CHECK: scf.for {{.*}} step %c64
