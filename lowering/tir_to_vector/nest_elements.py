@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.math.outlined_functions import CALLED, called_functions
@@ -81,8 +80,6 @@ class ElementWriter:
         self._known: dict[ir.Operation, ir.Value] = {}
         self.inner: set[int | None] = {vector}
         self.streamed = False
-        # A `LoopDistribution`, which is written with this class.
-        self.distribution: Any = None
         self.non_temporal: bool | None = None
         self._ahead: dict[ir.Operation, Index] = {}
         self.also: Callable[[Index], None] | None = None
@@ -293,8 +290,6 @@ class ElementWriter:
 
     def _value(self, lanes: Lanes) -> ir.Value:
         """Copy what the block computes, as a scalar or a vector."""
-        if self.distribution is not None:
-            return self.distribution.value(lanes)
         return self._values([self.flat.value], lanes, {})[0]
 
     def _values(

@@ -133,7 +133,7 @@ def _in_order(flat: FlatNest) -> bool:
     )
 
 
-def write_cached(writer: ElementWriter, env: dict[int, Index]) -> None:
+def write_cached(writer: "NestWriter", env: dict[int, Index]) -> None:
     """Run along the vectorised iterator of a map, given the others' counters, with plain stores."""
     span = None
     if writer.distribution is not None and writer.vector is not None:
@@ -143,7 +143,7 @@ def write_cached(writer: ElementWriter, env: dict[int, Index]) -> None:
     writer._chunks(writer.chunk, env, span=span)
 
 
-def write_streaming(writer: ElementWriter, env: dict[int, Index]) -> None:
+def write_streaming(writer: "NestWriter", env: dict[int, Index]) -> None:
     """Do the same with aligned non-temporal stores."""
     assert writer.vector is not None  # or stores would be plain
     span, lanes = writer._span(writer.vector), writer.lanes
@@ -229,6 +229,11 @@ def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
 class NestWriter(ElementWriter):
     """Writes one nest, given the counters of the leading iterators."""
 
+    # Whether `NestWriter` chooses how maps and reductions are written; subclasses that write other
+    # values or loops choose themselves.
+    is_plain = True
+    distribution: LoopDistribution | None = None
+
     def write(self, counters: Sequence[Index], row: Index = 0) -> None:
         """Write the loops over the other iterators and their body.
 
@@ -260,19 +265,24 @@ class NestWriter(ElementWriter):
                 loops.callback(fence, emit, [self])
             self._ranges = dict(zip(split, ranges, strict=True))
             if self.flat.total is None:
-                is_plain = not shared and type(self) is NestWriter
-                self.distribution = LoopDistribution.of(self) if is_plain else None
-                may_fetch = is_plain and self.machine.prefetches_l3 and self.computes_functions
+                is_whole = self.is_plain and not shared
+                self.distribution = LoopDistribution.of(self) if is_whole else None
+                may_fetch = is_whole and self.machine.prefetches_l3 and self.computes_functions
                 if may_fetch and streams(self) is False:
                     self.fetch_all()
                 self._maps(env, free)
                 return
-            if type(self) is NestWriter and goes_in_blocks(self, free, reductions):
+            if self.is_plain and goes_in_blocks(self, free, reductions):
                 env.update(self._outer_loops(loops, free[:-1]))
                 reduce_blocks(self, env, reductions, free[-1])
                 return
             env.update(self._outer_loops(loops, free))
             self._reduce(env, reductions)
+
+    def _value(self, lanes: Lanes) -> ir.Value:
+        if self.distribution is not None:
+            return self.distribution.value(lanes)
+        return super()._value(lanes)
 
     def _reduce(self, env: dict[int, Index], reductions: list[int]) -> None:
         """Write the reduction of a result, or of vectors of results."""

@@ -41,6 +41,7 @@ class IndexMapWriter(NestWriter):
 
     index_map: IndexMap
     masks_strided = True
+    is_plain = False
 
     def __init__(self, index_map: IndexMap, emit: Emitter) -> None:
         machine = emit.machine

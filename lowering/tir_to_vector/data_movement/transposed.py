@@ -62,6 +62,7 @@ class TransposeWriter(NestWriter):
     along: int
     across: int
     masks_strided = True
+    is_plain = False
 
     def __init__(self, flat: FlatNest, along: tuple[int, int], emit: Emitter) -> None:
         super().__init__(flat, along[0], emit)

@@ -144,6 +144,8 @@ def _vector(flat: FlatNest, along: int, before: ir.Operation) -> int:
 class ScanWriter(NestWriter):
     """Writes a scan."""
 
+    is_plain = False
+
     def __init__(self, scan: Scan, emit: Emitter) -> None:
         super().__init__(scan.flat, scan.vector, emit)
         bits = max(8, scan.element.width)

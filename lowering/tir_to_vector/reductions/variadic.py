@@ -238,6 +238,8 @@ _LESS = 2
 class VariadicWriter(NestWriter):
     """Writes a variadic reduction."""
 
+    is_plain = False
+
     def __init__(self, reduction: VariadicReduction, emit: Emitter) -> None:
         super().__init__(reduction.flat, reduction.vector, emit)
         self.reduction = reduction

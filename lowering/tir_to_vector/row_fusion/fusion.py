@@ -58,6 +58,8 @@ class ProducerFusedReduction(NestWriter):
     It is made of writers of both; with `stores` the map's results are stored for others.
     """
 
+    is_plain = False
+
     def __init__(self, reduction: NestWriter, producer: NestWriter, *, stores: bool) -> None:
         super().__init__(reduction.flat, reduction.vector, reduction.emit)
         self._producer, self._stores = producer, stores
