@@ -1,7 +1,7 @@
 """The blocking of a GEMM: sizes, row tiles, column tiles, and the blocks of operands."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -272,11 +272,14 @@ class GemmBlocking:
             # Matrix tiles read past a block: the next block, not zeros.
             self.kc = self.whole(self.groups(self.kc)) * self.dot.group
         self.nc_max: Index = self._columns_of_a_block(size)
-        self.load = PanelLoad(None if self.dot is not None else gemm.widen[1], self.dot)
+        self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
+        self.load: PanelLoad = PanelLoad(
+            None if self.dot is not None else gemm.widen[1], self.dot, width=self.panel_width,
+            apart=self.b.stride(self.panel),
+        )  # fmt: skip
         if gemm.computed is not None and self.panel is not None:
             computed = DequantizedPanels(gemm, self.panel, emit)
-            self.load: PanelLoad = PanelLoad(computed=computed)
-        self.a, self.b = (Layout(x, emit) for x in (gemm.a, gemm.b))
+            self.load = replace(self.load, widen=None, dot=None, computed=computed)
         self.has_long_epilogue = False
         self.rows: RowTiles = RowTiles(emit, self.m, tile.rows, full=self.matrices)
 
@@ -404,6 +407,7 @@ class ColumnTiles:
         masked: whether the last tile may be partial.
         whole: whether it is tested if a tile is, as masked stores are slower than plain ones.
         left: the columns of the only tile, if they are known; None to count them.
+        along_k: whether it is a single column, along which lanes run.
     """
 
     vectors: int
@@ -412,6 +416,7 @@ class ColumnTiles:
     masked: bool
     whole: bool = True
     left: int | None = None
+    along_k: bool = False
 
 
 def column_tiles(emit: Emitter, columns: Index, lanes: int, exact: bool) -> list[ColumnTiles]:
@@ -456,8 +461,9 @@ def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[Co
     # Ranges of columns end at whole tiles, or where all columns end.
     left = n % width if isinstance(n, int) else None
     vectors = blocking.vectors if left is None else ceil_div(left, lanes)
+    along_k = blocking.ends_in_column
     both = [
         ColumnTiles(blocking.vectors, 0, done, False),
-        ColumnTiles(vectors, done, columns, True, whole=False, left=left),
+        ColumnTiles(vectors, done, columns, True, whole=False, left=left, along_k=along_k),
     ]
     return [tiles for tiles in both if tiles.first != tiles.last]

@@ -398,7 +398,7 @@ class GemmWriter:
             blocking.tile, rows=rows, vectors=zone.vectors, load=panels.load,
             k_unroll=2 if main and widest and blocking.dot is None else 1,
             short=blocking.has_n_tail and not main,
-            along_k=blocking.ends_in_column and zone.left == 1,
+            along_k=zone.along_k,
             prefetch_distance=panels.prefetch_distance if rows > 1 else 0,
         )  # fmt: skip
         if blocking.has_n_tail:

@@ -129,7 +129,7 @@ class BOperand:
             panels = find(b, columns, steps)
             cut = panel_tiles(blocking, count, panels.padded)
             made = [(tiles, panels.beginning(tiles.first)) for tiles in cut]
-            if blocking.ends_in_column and cut[-1].left == 1:
+            if cut[-1].along_k:
                 made[-1] = cut[-1], self._last_column(b, steps)
             return made
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0

@@ -243,8 +243,7 @@ class PanelLoad:
         panel: the panel's number, for that.
         first: the column that columns are relative to.
         known: the group of the step, and its part of the group, as far as they are known.
-        width, apart: columns of a panel and elements from one to the next, if columns may be those
-            of several panels; else 0.
+        width, apart: columns of a panel, and elements from one panel to the next; 0 for no panels.
     """
 
     widen: str | None = None
@@ -304,7 +303,7 @@ class PanelLoad:
     ) -> None:
         """Prefetch the lines of some columns, into L2 with `far`."""
         size, group = self.bytes(base), 1 if self.dot is None else self.dot.group
-        width = self.width or columns
+        width = min(columns, self.width or columns)
         for first in range(0, columns, width):
             for start in range(0, width * size, emit.isa.line_bytes):
                 place = at + self._place(first) + start // size

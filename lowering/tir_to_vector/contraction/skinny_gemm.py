@@ -364,10 +364,7 @@ class PackedGemv:
     def _tile(self, rows: int, vectors: int, panel: Index = 0, first: int = 0) -> RegisterTile:
         """Return a tile of some columns of a panel, or of several panels."""
         blocking, several = self._blocking, vectors > self._vectors
-        load = replace(
-            blocking.load, panel=panel, first=first,
-            width=blocking.panel_width if several else 0, apart=blocking.b.stride(blocking.panel),
-        )  # fmt: skip
+        load = replace(blocking.load, panel=panel, first=first)
         distance = _PREFETCH_BYTES // (blocking.panel_width * load.bytes(blocking.b.base))
         return replace(
             blocking.tile, rows=rows, vectors=vectors, load=load, prefetch_distance=distance,
