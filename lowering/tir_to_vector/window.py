@@ -6,7 +6,7 @@ write it as a choice, `T.if_then_else(inside, image, number)`: it is split into 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
     Epilogue,
     EpilogueEmitter,
-    follow,
+    fuse_maps,
+    on_iterators,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -296,13 +297,11 @@ class Window(ABC):
         flat: the nest; iterators are positions in it.
         padded: the padded copy that the image is, or None.
         epilogue: over the nest's iterators, or None.
-        followers: the nests that the epilogue replaces.
     """
 
     flat: FlatNest
     padded: Padded | None = None
     epilogue: Epilogue | None = None
-    followers: list[Nest] = field(default_factory=list)
 
     @property
     @abstractmethod
@@ -323,7 +322,8 @@ class Window(ABC):
     def nests(self) -> list[Nest]:
         """The nests that it replaces: padding, itself, epilogue."""
         before = () if self.padded is None else self.padded.nests
-        return [*before, self.flat.nest, *self.followers]
+        after = () if self.epilogue is None else self.epilogue.nests
+        return [*before, self.flat.nest, *(each.nest for each in after)]
 
 
 class WindowWriter:
@@ -372,25 +372,16 @@ def find_window(
     if window is None or flat is None:
         return None
     # Sums that add to memory are not complete in registers.
-    rest = tops[1 if padded is None else 3 :]
-    followers, flats = ([], []) if flat.init is None else follow(flat, rest)
-    while flats:
-        accesses = dict(flat.accesses)
-        for follower in flats:
-            accesses.update(follower.accesses)
-        whole = match(replace(flat, accesses=accesses), padded)
-        if whole is not None and _is_adjacent_along(whole.flat, whole.along):
-            return replace(whole, epilogue=_epilogue(whole.flat, flats), followers=followers)
-        followers, flats = followers[:-1], flats[:-1]
-    return window
+    if flat.init is None:
+        return window
 
+    def join(flat: FlatNest, maps: list[FlatNest]) -> Form | None:
+        whole = match(flat, padded)
+        if whole is None or not _is_adjacent_along(whole.flat, whole.along):
+            return None
+        return replace(whole, epilogue=Epilogue(on_iterators(maps, whole.flat)))
 
-def _epilogue(flat: FlatNest, flats: Sequence[FlatNest]) -> Epilogue:
-    nests = [
-        replace(f, iters=flat.iters, accesses={op: flat.accesses[op] for op in f.accesses})
-        for f in flats
-    ]
-    return Epilogue(nests, None)
+    return fuse_maps(flat, tops[1 if padded is None else 3 :], join) or window
 
 
 def _is_adjacent_along(flat: FlatNest, position: int) -> bool:

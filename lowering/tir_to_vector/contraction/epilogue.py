@@ -1,7 +1,9 @@
 """Epilogues: maps over the sums of a contraction, computed in registers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -31,6 +33,7 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 from relax_mlir.lowering.walk import defining_op, root
 
 _ONE = SymExpr.const(1)
+_T = TypeVar("_T")
 
 
 def wanted_columns(flat: FlatNest, rest: Sequence[ir.Operation]) -> int | None:
@@ -134,7 +137,7 @@ class Epilogue:
     """
 
     nests: list[FlatNest]
-    partial: FlatAccess | None
+    partial: FlatAccess | None = None
 
 
 @dataclass
@@ -144,12 +147,10 @@ class Fused:
     Attributes:
         contraction: over iterators that all nests share.
         epilogue: the nests after it.
-        followers: the nests that the epilogue replaces.
     """
 
     contraction: Contraction
     epilogue: Epilogue | None = None
-    followers: list[Nest] = field(default_factory=list)
 
     @property
     def element(self) -> ir.Type:
@@ -161,42 +162,57 @@ def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) ->
     """Return a contraction with as many of the nests after it as can be its epilogue."""
     flat = flatten_nest(nest)
     columns = wanted_columns(flat, rest)
-    followers, flats = follow(flat, rest, columns)
-    while flats:
-        fused = _join(flat, followers, flats, columns, machine)
-        if fused is not None:
-            return fused
-        followers, flats = followers[:-1], flats[:-1]
+    return fuse_maps(flat, rest, partial(_join, columns=columns, machine=machine), columns)
+
+
+def fuse_maps(
+    flat: FlatNest, rest: Sequence[ir.Operation],
+    join: Callable[[FlatNest, list[FlatNest]], _T | None], columns: int | None = None,
+) -> _T | None:  # fmt: skip
+    """Return what `join` makes of a reduction and as many maps after it as it takes, or None.
+
+    The reduction has an iterator for each of its loops; `join` gets it with the accesses of the
+    maps too. `columns` are those of panels that the maps use, None for all.
+    """
+    maps = _follow(flat, rest, columns)
+    while maps:
+        accesses = dict(flat.accesses)
+        for each in maps:
+            accesses.update(each.accesses)
+        made = join(replace(flat, accesses=accesses), maps)
+        if made is not None:
+            return made
+        maps = maps[:-1]
     return None
 
 
-def follow(
-    flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None = None
-) -> tuple[list[Nest], list[FlatNest]]:
-    """Return the nests after a reduction that map its results elementwise, on its iterators.
+def on_iterators(maps: Sequence[FlatNest], whole: FlatNest) -> list[FlatNest]:
+    """Return maps over the iterators of a nest that has their accesses."""
+    return [
+        replace(each, iters=whole.iters, accesses={op: whole.accesses[op] for op in each.accesses})
+        for each in maps
+    ]
 
-    The reduction has an iterator for each of its loops; `columns` are those of panels that the
-    maps use, None for all.
-    """
+
+def _follow(flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None) -> list[FlatNest]:
+    """Return the nests after a reduction that map its results elementwise, on its iterators."""
     inputs = {root(access.buffer) for op, access in flat.accesses.items() if op in flat.slice}
     made = [flat.accesses[flat.store]]
-    followers: list[Nest] = []
-    flats: list[FlatNest] = []
+    maps: list[FlatNest] = []
     before = flat.nest.top
     for op in rest:
         follower = flattened(op)
         if follower is None or not is_adjacent(before, op):
             break
-        if not _only_used_in(made[-1].buffer, [flat.nest, *followers, follower.nest]):
+        if not _only_used_in(made[-1].buffer, [each.nest for each in (flat, *maps, follower)]):
             break
         aligned = _aligned(flat, follower, made, columns)
         if aligned is None or root(aligned.written) in inputs:
             break
-        followers.append(follower.nest)
-        flats.append(aligned)
+        maps.append(aligned)
         made.append(aligned.accesses[aligned.store])
         before = op
-    return followers, flats
+    return maps
 
 
 def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
@@ -239,17 +255,10 @@ def _aligned(
 
 
 def _join(
-    flat: FlatNest,
-    followers: list[Nest],
-    flats: list[FlatNest],
-    columns: int | None,
-    machine: Machine,
+    whole: FlatNest, maps: list[FlatNest], columns: int | None, machine: Machine
 ) -> Fused | None:
     """Return a contraction and its epilogue on shared iterators."""
-    accesses = dict(flat.accesses)
-    for follower in flats:
-        accesses.update(follower.accesses)
-    merged = collapse(replace(flat, accesses=accesses))
+    merged = collapse(whole)
     gemm = match_packed_contraction(merged, machine)
     if isinstance(gemm, str) or gemm.outer_reductions:
         return None
@@ -264,16 +273,13 @@ def _join(
             return None
         gemm = replace(gemm, columns=columns)
     n = gemm.n
-    for follower in flats:
+    for follower in maps:
         for op in follower.accesses:
             stride = merged.accesses[op].strides[n]
             if stride != 1 and (stride != 0 or op == follower.store):
                 return None
-    nests = [
-        replace(f, iters=merged.iters, accesses={op: merged.accesses[op] for op in f.accesses})
-        for f in flats
-    ]
-    return Fused(gemm, Epilogue(nests, _partial(gemm, nests)), followers)
+    nests = on_iterators(maps, merged)
+    return Fused(gemm, Epilogue(nests, _partial(gemm, nests)))
 
 
 def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:

@@ -68,7 +68,9 @@ def _match_contraction(nests: Nests) -> Problem | str:
 
 def _problem(gemm: Contraction, nests: Nests) -> Problem:
     fused = take_epilogue(nests.nest, nests.tops[1:], nests.machine) or Fused(gemm)
-    return Problem([nests.nest, *fused.followers], fused, "contraction", nests.nest)
+    maps = [] if fused.epilogue is None else fused.epilogue.nests
+    all_nests = [nests.nest, *(each.nest for each in maps)]
+    return Problem(all_nests, fused, "contraction", nests.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
