@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
-from relax_mlir.lowering.tir_to_vector.emit import StridedRef, add, multiply_add
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.shuffles import horizontal_sums
 
@@ -141,25 +141,14 @@ class SkinnyGemm:
 
     def _all_rows(self, span: Span, k: Index, steps: int) -> None:
         """Add to the sums of all rows, a few at a time: B is in cache after the first."""
-        emit, rows = self.emit, self.rows
 
         def some(first: Index, count: int) -> None:
             self._some_rows(first, count, span, k, steps)
 
-        if isinstance(rows, int) and rows <= _TOGETHER:
-            some(0, rows)
-            return
-        whole = emit.round_down(rows, _TOGETHER)
-        with emit.loop(0, whole, _TOGETHER) as row:
-            some(row.counter, _TOGETHER)
-        left = rows - whole
-        if isinstance(left, int):
-            if left:
-                some(whole, left)
-            return
-        for count in range(1, _TOGETHER):
-            with emit.when(emit.compare("eq", left, count)):
-                some(whole, count)
+        if isinstance(self.rows, int) and self.rows <= _TOGETHER:
+            some(0, self.rows)
+        else:
+            _each_few(self.emit, self.rows, some)
 
     def _start(self, first: Index, last: Index) -> None:
         emit, c = self.emit, self.c
@@ -270,6 +259,21 @@ class SkinnyGemm:
         if parts == _SUMS:
             sums = [add(emit, sums[i], sums[i + 1]) for i in range(0, len(sums), _SUMS)]
         return horizontal_sums(emit, sums)
+
+
+def _each_few(emit: Emitter, rows: Index, write: Callable[[Index, int], None]) -> None:
+    """Call `write` with a few rows at a time; a dynamic tail has a branch for each number."""
+    whole = emit.round_down(rows, _TOGETHER)
+    with emit.loop(0, whole, _TOGETHER) as row:
+        write(row.counter, _TOGETHER)
+    left = rows - whole
+    if isinstance(left, int):
+        if left:
+            write(whole, left)
+        return
+    for count in range(1, _TOGETHER):
+        with emit.when(emit.compare("eq", left, count)):
+            write(whole, count)
 
 
 # Rows up to which reading the panels is the limit, not the products.
@@ -400,17 +404,13 @@ class PackedGemv:
     def _rows(
         self, m: Index, vectors: int, a: StridedRef, panel: StridedRef, number: Index
     ) -> None:
-        emit = self._emit
+        def some(first: Index, count: int) -> None:
+            self._sums(first, count, vectors, a, panel, number)
+
         if isinstance(m, int):
-            self._sums(0, m, vectors, a, panel, number)
-            return
-        whole = emit.round_down(m, _TOGETHER)
-        with emit.loop(0, whole, _TOGETHER) as group:
-            self._sums(group.counter, _TOGETHER, vectors, a, panel, number)
-        left = m - whole
-        for rows in range(1, _TOGETHER):
-            with emit.when(emit.compare("eq", left, rows)):
-                self._sums(whole, rows, vectors, a, panel, number)
+            some(0, m)
+        else:
+            _each_few(self._emit, m, some)
 
     def _sums(
         self, row: Index, rows: int, columns: int, a: StridedRef, panel: StridedRef, number: Index
