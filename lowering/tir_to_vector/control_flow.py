@@ -48,7 +48,7 @@ class ControlFlowEmitter(IndexEmitter):
             regions=1,
         )
         if hints:
-            made.attributes["llvm.loop_annotation"] = ir.Attribute.parse(hints)
+            made.attributes["llvm.loop_annotation"] = self.parsed(hints)
         block = made.regions[0].blocks.append(self.index_type, *(v.type for v in carried))
         counter, *arguments = block.arguments
         loop = Loop(IndexValue(counter, self), arguments, made)

@@ -409,7 +409,7 @@ class Emitter(ParallelEmitter):
 
     def reduced(self, vector: ir.Value, kind: str) -> ir.Value:
         """Return the lanes of a vector combined by "add" or "or"."""
-        attr = ir.Attribute.parse(f"#vector.kind<{kind}>")
+        attr = self.parsed(f"#vector.kind<{kind}>")
         return self.op("vector.reduction", [vector], vector.type.element_type, kind=attr)
 
     def part(self, vector: ir.Value, lane: int, count: int) -> ir.Value:

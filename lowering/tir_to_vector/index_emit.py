@@ -117,6 +117,9 @@ class IndexEmitter:
             self._marks = [ir.Operation.create("ub.poison", results=[i1]) for _ in "ab"]
         self._constants: dict[tuple[ir.Type, ir.Attribute], ir.Value] = {}
         self._sizes: dict[SymExpr, ir.Value] = {}
+        # Most operands are indices: their constants are found by number, without an attribute.
+        self._numbers: dict[int, ir.Value] = {}
+        self._parsed: dict[str, ir.Attribute] = {}
         self.index_type: ir.IndexType = ir.IndexType.get()
         self.bool_type = i1
         self._i64 = ir.IntegerType.get_signless(64)
@@ -172,10 +175,21 @@ class IndexEmitter:
         # Values refer to what writes their arithmetic: no cycles are left to the collector.
         self._constants.clear()
         self._sizes.clear()
+        self._numbers.clear()
+
+    def parsed(self, text: str) -> ir.Attribute:
+        """Return the attribute of a text; parsing takes longer than writing an operation."""
+        if text not in self._parsed:
+            self._parsed[text] = ir.Attribute.parse(text)
+        return self._parsed[text]
 
     def index(self, value: Index) -> ir.Value:
         """Return an index value."""
-        return self.constant(self.index_type, value) if isinstance(value, int) else value
+        if not isinstance(value, int):
+            return value
+        if value not in self._numbers:
+            self._numbers[value] = self.constant(self.index_type, value)
+        return self._numbers[value]
 
     def add(self, a: Index, b: Index) -> Index:
         """Return a + b."""
@@ -266,8 +280,9 @@ class IndexEmitter:
         return self.op("arith.select", [condition, yes, no], yes.type)
 
     def _folded(self, name: str, fold: Callable[[int, int], int], a: Index, b: Index) -> Index:
-        known = isinstance(a, int) and isinstance(b, int)
-        return fold(a, b) if known else self._index_op(name, a, b)
+        if isinstance(a, int) and isinstance(b, int):
+            return fold(a, b)
+        return self._index_op(name, a, b)
 
     def _index_op(self, name: str, a: Index, b: Index) -> ir.Value:
         return self.op(name, [self.index(a), self.index(b)], self.index_type)

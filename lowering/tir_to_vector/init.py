@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     make_block,
     make_loop,
     match_nest,
+    perfect_nest,
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -186,22 +187,30 @@ def _depends(value: ir.Value, loop: ir.Operation) -> bool:
 def split_data_inits(func: ir.OpView) -> None:
     """Split the inits of reductions that are not constants into maps before them."""
     for op in list(top_level(func)):
-        nest = match_nest(op)
+        # Most inits are constants, and to look at one is faster than to match its nest.
+        _, block = perfect_nest(op)
+        nest = match_nest(op) if block is not None and _loads_in_init(block) else None
         if isinstance(nest, Nest) and _begins_with_data(nest):
             with op.location:
                 _split_init(nest)
 
 
+def _loads_in_init(block: ir.Operation) -> list[ir.Operation]:
+    if block.name != "tir.block":
+        return []
+    inits = [view.operation for init in block.regions[1].blocks for view in init.operations]
+    return [op for op in inits if op.name == "memref.load"]
+
+
 def _begins_with_data(nest: Nest) -> bool:
     kinds = set(nest.types)
-    if not nest.has_init() or len(nest.stores) != 1 or kinds - {"spatial", "reduction"}:
+    if len(nest.stores) != 1 or kinds - {"spatial", "reduction"}:
         return False
     written = root(nest.stores[0].buffer)
     init = [view.operation for view in nest.block.regions[1].blocks[0].operations]
-    loads = [op for op in init if op.name == "memref.load"]
     # An init that reads the sums would see other elements in another order.
     plain = not any(len(op.regions) for op in init) and "reduction" in kinds
-    return plain and bool(loads) and all(root(op.operands[0]) != written for op in loads)
+    return plain and all(root(op.operands[0]) != written for op in _loads_in_init(nest.block))
 
 
 def _split_init(nest: Nest) -> None:
