@@ -57,7 +57,7 @@ def _computes(op: ir.Operation) -> bool:
     if op.name in DIVIDES:
         by = constant_or_value(op.operands[1])
         return isinstance(by, int) and by not in (0, -1)
-    return op.name in ("memref.load", "memref.store") or op.name.startswith(("arith.", "math."))
+    return op.name in ("memref.load", "memref.store") or op.name.startswith(ELEMENTWISE)
 
 
 def result_of(op: ir.Operation, number: int) -> ir.Value:
@@ -87,6 +87,8 @@ BY_HAND_REASON = "its loops are scheduled by hand"
 # A block's annotation: its class, which plain loops compute as fast as it should be.
 KERNEL_CLASS = "tir.kernel_class"
 _IGNORED = ("tir.reads", "tir.writes", "tir.yield")
+# What computes numbers from numbers.
+ELEMENTWISE = ("arith.", "math.")
 # Operations that nests may be moved across: they use no buffer.
 _MOVABLE = ("memref.alloc", "arith.", "tir.symbol", "memref.dim")
 # What may occur next to the one block of a nest: sizes, and the end of the loop.
@@ -266,13 +268,16 @@ def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
     inside = nest.body()
     if branches:
         inside = [each for inner in inside for each in _opened(inner)]
+    arguments = list(op.regions[0].blocks[0].arguments)
     for inner in inside:
+        if inner.name.startswith(ELEMENTWISE):
+            continue
         if any(is_int4(operand.type) for operand in inner.operands):
             return "a buffer of 4-bit integers"
         if inner.name == "memref.load":
-            nest.loads.append(_access(inner, 0, op))
+            nest.loads.append(_access(inner, 0, arguments))
         elif inner.name == "memref.store":
-            nest.stores.append(_access(inner, 1, op))
+            nest.stores.append(_access(inner, 1, arguments))
         elif len(inner.regions) or inner.name in _EFFECTS:
             return f"'{inner.name}' inside the block"
     return nest
@@ -334,18 +339,24 @@ def _inside(value: ir.Value, loops: list[ir.Operation]) -> bool:
     return any(_inside(operand, loops) for operand in op.operands)
 
 
-def _access(op: ir.Operation, position: int, block: ir.Operation) -> Access:
+def _access(op: ir.Operation, position: int, arguments: list[ir.Value]) -> Access:
     buffer, *indices = list(op.operands)[position:]
-    arguments = list(block.regions[0].blocks[0].arguments)
-    return Access(op, buffer, [affine_of(index, arguments) for index in indices])
+    return Access(op, buffer, affine_forms(indices, arguments))
 
 
-def affine_of(value: ir.Value, arguments: list[ir.Value]) -> Affine | None:
-    """Return an index as an affine expression of a block's iterators, or None."""
-    form = linear(value, {argument: Lin(0, {argument: 1}) for argument in arguments})
-    if any(term not in arguments for term in form.terms):
-        return None
-    return form.const, {arguments.index(term): factor for term, factor in form.terms.items()}
+def affine_forms(indices: Iterable[ir.Value], arguments: list[ir.Value]) -> list[Affine | None]:
+    """Return indices as affine expressions of a block's iterators, None for those that are not."""
+    known = {argument: Lin(0, {argument: 1}) for argument in arguments}
+    positions = {argument: i for i, argument in enumerate(arguments)}
+    result: list[Affine | None] = []
+    for index in indices:
+        form = linear(index, known)
+        if form.terms.keys() <= positions.keys():
+            factors = {positions[term]: factor for term, factor in form.terms.items()}
+            result.append((form.const, factors))
+        else:
+            result.append(None)
+    return result
 
 
 def _plain(expr: Affine | None) -> int | None:

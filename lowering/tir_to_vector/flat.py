@@ -9,11 +9,12 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
+    ELEMENTWISE,
     QUOTIENTS,
     Access,
     Affine,
     Nest,
-    affine_of,
+    affine_forms,
     is_within,
     known_nests,
     match_nest,
@@ -24,7 +25,6 @@ from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value, is_c
 from relax_mlir.lowering.tir_to_vector.symbols import symbolic
 from relax_mlir.lowering.walk import defining_op, root
 
-_ELEMENTWISE = ("arith.", "math.")
 _INDEX_OPS = ("arith.constant", "arith.addi", "arith.subi", "arith.muli", "tir.symbol")
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 # Arguments of a block as sums of iterators, each with its factor.
@@ -391,7 +391,7 @@ def init_of(nest: Nest, *stores: Access) -> list[ir.Attribute] | None:
     values = []
     for store in stores:
         value, _, *indices = made[store.buffer].operands
-        if [affine_of(index, arguments) for index in indices] != store.exprs:
+        if affine_forms(indices, arguments) != store.exprs:
             raise NotFlat("its init writes elsewhere than its body")
         if not is_constant(value):
             raise NotFlat("its init is not one store of a constant for each value")
@@ -428,7 +428,7 @@ def slice_of(nest: Nest, value: ir.Value, *, branches: bool = False) -> list[ir.
             todo += [op.operands[0], result_of(op, 0), result_of(op, 1)]
             continue
         if op.name != "memref.load":
-            if not op.name.startswith(_ELEMENTWISE) or len(op.results) != 1:
+            if not op.name.startswith(ELEMENTWISE) or len(op.results) != 1:
                 raise NotFlat(f"'{op.name}' has no vector form")
             todo.extend(op.operands)
         needed.add(op)

@@ -13,6 +13,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
+    ELEMENTWISE,
     QUOTIENTS,
     Access,
     Nest,
@@ -116,7 +117,7 @@ def uses(value: ir.Value, nest: Nest) -> set[ir.Value]:
         if op.parent.operation.name != "func.func" and op.name != "arith.constant":
             raise NotFlat("it computes with a value of its loops")
         return set()
-    if op.name != "memref.load" and not op.name.startswith(("arith.", "math.")):
+    if op.name != "memref.load" and not op.name.startswith(ELEMENTWISE):
         raise NotFlat(f"'{op.name}' in an index")
     operands: list[Any] = list(op.operands)[1 if op.name == "memref.load" else 0 :]
     return set().union(*(uses(operand, nest) for operand in operands))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
-from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
+from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES, ELEMENTWISE
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
@@ -18,8 +18,6 @@ from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     integer_of,
 )
 from relax_mlir.lowering.walk import defining_op
-
-_ELEMENTWISE = ("arith.", "math.")
 
 
 class NotVectorizable(Exception):
@@ -113,7 +111,7 @@ class LaneCopier(Copier):
             if op.name != "tir.for":
                 raise NotVectorizable(f"'{op.name}' inside")
             super().with_regions(op)
-        elif not op.name.startswith(_ELEMENTWISE):
+        elif not op.name.startswith(ELEMENTWISE):
             if varies or op.name not in ("memref.dim", "tir.symbol"):
                 raise NotVectorizable(f"'{op.name}' inside")
             super().op(op)

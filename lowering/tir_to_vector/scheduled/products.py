@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BY_HAND,
+    ELEMENTWISE,
     Nest,
     counter_of,
     iter_types,
@@ -50,9 +51,7 @@ class _Leaf:
         for op in collect(self.block, lambda op: op != self.block):
             if op.name in _MEMORY:
                 result.append(Access.of(op, known))
-            elif op.name not in _SAYS and (
-                len(op.regions) or not op.name.startswith(("arith.", "math."))
-            ):
+            elif op.name not in _SAYS and (len(op.regions) or not op.name.startswith(ELEMENTWISE)):
                 return None
         return result
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import kind_of_loop, make_loop
+from relax_mlir.lowering.tir_to_vector.analysis import ELEMENTWISE, kind_of_loop, make_loop
 from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import COMBINERS, identity
@@ -92,7 +92,7 @@ class _Vectorizer:
             result.type
             for op in inner
             for result in op.results
-            if op.name.startswith(("arith.", "math.")) and result in self.varying
+            if op.name.startswith(ELEMENTWISE) and result in self.varying
             and not isinstance(result.type, ir.IndexType)
         ]  # fmt: skip
         widths = [bits_of(type_) for type_ in types if str(type_) != "i1"] or [32]
@@ -267,7 +267,7 @@ class _Vectorizer:
         return False
 
 
-_PURE = ("arith.", "math.", "tir.symbol", "memref.dim")
+_PURE = (*ELEMENTWISE, "tir.symbol", "memref.dim")
 _MEMORY = ("memref.load", "memref.store")
 
 
