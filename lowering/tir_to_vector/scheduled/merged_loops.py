@@ -19,7 +19,6 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     iter_types,
     kind_of_loop,
     make_loop,
-    match_nest,
     perfect_nest,
     top_level,
 )
@@ -104,9 +103,8 @@ def merge_loops(func: ir.OpView, is_fast: Callable[[ir.Operation], bool]) -> Non
             loops, which say how it goes through memory.
     """
     for top in list(top_level(func)):
-        if top.name != "tir.for" or _perfect(top) is None:
-            continue
-        if not isinstance(match_nest(top), str):
+        perfect = _perfect(top) if top.name == "tir.for" else None
+        if perfect is None or _has_own_loops(*perfect):
             continue
         with ir.InsertionPoint(top):
             copy = top.clone()
@@ -140,6 +138,13 @@ def _perfect(top: ir.Operation) -> tuple[list[ir.Operation], ir.Operation] | Non
     if op is None or op.name != "tir.block" or not set(iter_types(op)) <= {"spatial", "reduction"}:
         return None
     return loops, op
+
+
+def _has_own_loops(loops: list[ir.Operation], block: ir.Operation) -> bool:
+    """Whether the iterators are the loops' counters: nothing was split or fused."""
+    values = list(block.operands)[: len(iter_types(block))]
+    own = len(values) == len(loops) and set(values) == set(map(counter_of, loops))
+    return own and block_predicate(block) is None
 
 
 class _Merged:
