@@ -246,9 +246,7 @@ class NestWriter(ElementWriter):
             return
         by_rows = False if counters else splits_rows(self)
         self.emit.choose(
-            by_rows,
-            lambda: reduce_split_rows(self),
-            lambda: self._write(env, len(counters)),
+            by_rows, lambda: reduce_split_rows(self), lambda: self._write(env, len(counters))
         )
 
     def _write(self, env: dict[int, Index], shared: int) -> None:

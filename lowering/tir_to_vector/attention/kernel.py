@@ -41,13 +41,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import (
-    Size,
-    Work,
-    bits_of,
-    exp_cycles,
-    step_cycles,
-)
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, exp_cycles, step_cycles
 
 
 @dataclass(frozen=True)

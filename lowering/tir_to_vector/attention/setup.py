@@ -10,11 +10,7 @@ import numpy as np
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.attention.pattern import LOWEST, Attention, Place
-from relax_mlir.lowering.tir_to_vector.attention.tile import (
-    PAIR,
-    Arithmetic,
-    Matrix,
-)
+from relax_mlir.lowering.tir_to_vector.attention.tile import PAIR, Arithmetic, Matrix
 from relax_mlir.lowering.tir_to_vector.attention.winograd_dot import (
     balanced_factors,
     winograd_dot_pays,

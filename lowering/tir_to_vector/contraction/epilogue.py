@@ -8,12 +8,7 @@ from typing import TypeVar
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import (
-    DIVIDES,
-    Nest,
-    is_adjacent,
-    is_used_only_in,
-)
+from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES, Nest, is_adjacent, is_used_only_in
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     match_packed_contraction,

@@ -72,9 +72,7 @@ def match_contraction(flat: FlatNest) -> Contraction | str:
     return product if isinstance(product, str) else assign(flat, *product)
 
 
-def match_product(
-    flat: FlatNest,
-) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess] | str:
+def match_product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], FlatAccess] | str:
     """Return the two factors of a sum of products, each with its conversion, and the sum.
 
     For other nests return why they are none.

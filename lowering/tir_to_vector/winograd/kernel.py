@@ -20,12 +20,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.kernel_class import (
-    Candidate,
-    KernelClass,
-    Nests,
-    Problem,
-)
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
