@@ -78,8 +78,9 @@ def _lower_function(func: ir.OpView, machine: Machine, slow: SlowKernels) -> lis
         if view.operation.name == "memref.alloc" and not list(view.operation.results[0].uses):
             view.operation.erase()
     # A kernel may be thousands of operations, which are not all to be looked at for each step.
-    ops = by_name(func.operation)
-    if not ops.keys().isdisjoint(_REST):
+    is_left = any(plan.problem is None for plan in plans)
+    ops = {} if is_left else by_name(func.operation)
+    if is_left or not ops.keys().isdisjoint(_REST):
         _lower_rest(func, emit, machine)
         ops = by_name(func.operation)
     problems = replace_symbols(func, ops.get("tir.symbol", ()), emit)

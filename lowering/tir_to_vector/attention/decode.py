@@ -6,6 +6,7 @@ next, because the heads of one key are adjacent in memory.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.attention.pattern import LOWEST, Attention
@@ -48,7 +49,7 @@ class DecodeAttention(Setup):
                 for position in order[: len(order) - len(inside)]:
                     env[position] = stack.enter_context(emit.loop(*spans[position])).counter
                 ranges = [spans[position] for position in inside]
-                each = lambda write: self._each(inside, ranges, rows, env, write)  # noqa: E731
+                each = partial(self._each, inside, ranges, rows, env)
                 each(self._begin)
                 # Of all queries, not of this thread's: the rounding of sums depends on the blocks.
                 lower, upper = self.visible(0, self.rows, self.lanes)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -339,7 +338,7 @@ class Plan(Setup):
         self.may_be_bounded: bool = (
             unchanged and self.enough_keys is not False and self.use.is_single
         )
-        self.uses_winograd_dot: Any | bool = (
+        self.uses_winograd_dot: bool = (
             self.may_be_bounded and self.pairs is None and self.attention.query.column == 1
             and winograd_dot_pays(self.machine, self.depth)
         )  # fmt: skip
