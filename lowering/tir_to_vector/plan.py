@@ -36,13 +36,13 @@ from relax_mlir.lowering.tir_to_vector.reductions.rewrites import (
     split_quotients,
 )
 from relax_mlir.lowering.tir_to_vector.reductions.scan import SCAN
-from relax_mlir.lowering.tir_to_vector.reductions.strided import STRIDED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.reductions.variadic import VARIADIC_REDUCTION
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import ROW_FUSION
 from relax_mlir.lowering.tir_to_vector.row_fusion.row_parts import ROW_PARTS
 from relax_mlir.lowering.tir_to_vector.scheduled.merged_loops import merge_loops
 from relax_mlir.lowering.tir_to_vector.scheduled.products import regain_products
 from relax_mlir.lowering.tir_to_vector.scheduled.program import is_scheduled
+from relax_mlir.lowering.tir_to_vector.vector_nest import STRIDED_REDUCTION
 from relax_mlir.lowering.tir_to_vector.window import split_paddings
 from relax_mlir.lowering.tir_to_vector.winograd.kernel import WINOGRAD
 from relax_mlir.lowering.walk import INNER_FIRST, named, names_below

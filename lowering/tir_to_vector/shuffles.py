@@ -171,7 +171,7 @@ def _halved(
     return add(emit, first, second), lanes
 
 
-# With a larger stride elements are loaded one by one.
+# The maximal stride of whole vectors: with larger ones a gather, or single loads, are as good.
 MAX_STEP = 4
 
 
@@ -184,7 +184,7 @@ def load_strided(
     for first in range(0, lanes, width):
         here = place + stride * first
         if stride == -1:
-            parts.append(_backwards(emit, base, here, type_))
+            parts.append(load_backwards(emit, base, here, type_))
         elif isinstance(stride, int) and 1 < stride <= MAX_STEP:
             parts.append(load_stepped(emit, base, here, type_, stride))
         else:
@@ -192,10 +192,15 @@ def load_strided(
     return join(emit, parts)
 
 
-def _backwards(emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType) -> ir.Value:
-    lanes = type_.shape[0]
-    read = emit.vector_load(base, [place - (lanes - 1)], type_)
-    return emit.shuffle(read, read, list(reversed(range(lanes))))
+def load_backwards(
+    emit: Emitter, base: ir.Value, place: Index, type_: ir.VectorType, mask: ir.Value | None = None
+) -> ir.Value:
+    """Load elements from a place downwards; masked-off lanes are not touched."""
+    back = list(reversed(range(type_.shape[0])))
+    if mask is not None:
+        mask = emit.shuffle(mask, mask, back)
+    read = emit.vector_load(base, [place - back[0]], type_, mask)
+    return emit.shuffle(read, read, back)
 
 
 def load_stepped(

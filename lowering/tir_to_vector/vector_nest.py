@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_elements import (
     WIDE,
@@ -28,6 +29,7 @@ from relax_mlir.lowering.tir_to_vector.reductions.reduction import (
     reduce_split,
 )
 from relax_mlir.lowering.tir_to_vector.reductions.split_rows import reduce_split_rows, splits_rows
+from relax_mlir.lowering.tir_to_vector.shuffles import MAX_STEP
 
 # Bytes of a run of stores.
 _RUN = 1024
@@ -226,6 +228,29 @@ def vector_iter(flat: FlatNest, keep: int = 0) -> int | str | None:
     return along
 
 
+def strided_iter(
+    flat: FlatNest, stores: Sequence[ir.Operation] = (), *, results: bool = False
+) -> int | None:
+    """Return the iterator whose steps become lanes of a reduction with strided loads.
+
+    `stores` are those of a variadic reduction; with `results`, lanes have to be results.
+    """
+    written = [flat.accesses[op] for op in stores or [flat.store]]
+    loads = [flat.accesses[op] for op in flat.slice if op in flat.accesses]
+    reduction: list[tuple[bool, bool, int]] = []
+    for position, it in enumerate(flat.iters):
+        if not it.reduction and any(access.strides[position] != 1 for access in written):
+            continue
+        if it.reduction and not any(access.strides[position] != 0 for access in loads):
+            continue
+        near = all(access.strides[position].value in range(-1, MAX_STEP + 1) for access in loads)
+        # Results in distant rows have cache set conflicts.
+        if results and (it.reduction or not near):
+            continue
+        reduction.append((near, not it.reduction, position))
+    return max(reduction)[2] if reduction else None
+
+
 class NestWriter(ElementWriter):
     """Writes one nest, given the counters of the leading iterators."""
 
@@ -344,3 +369,19 @@ class NestWriter(ElementWriter):
             lambda: write_streaming(self, env),
             lambda: write_cached(self, env),
         )
+
+
+def _match_strided(nests: Nests) -> NestForm | str:
+    flat = nests.merged
+    if isinstance(flat, str) or flat.total is None:
+        return flat if isinstance(flat, str) else "it reduces nothing"
+    vector = strided_iter(flat)
+    return "its loads have no iterator of lanes" if vector is None else NestForm(flat, vector)
+
+
+# Lanes load every n-th element, backwards, or one by one.
+STRIDED_REDUCTION = one_nest(
+    "reduction of strided elements",
+    _match_strided,
+    lambda form, emit: NestWriter(form.flat, form.along, emit).write([]),
+)

@@ -34,13 +34,12 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     plus_constant,
     slice_of,
 )
+from relax_mlir.lowering.tir_to_vector.shuffles import MAX_STEP
 from relax_mlir.lowering.tir_to_vector.vector_nest import vector_iter
 from relax_mlir.lowering.walk import root
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
-# The maximal stride of whole vectors: with larger ones a gather is as good.
-MAX_STEP = 4
 # The maximal repeats of lanes: more are runs.
 _MAX_REPEATS = 8
 # Elements of a static run from which on it is worth a loop.

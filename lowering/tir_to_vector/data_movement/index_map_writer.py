@@ -14,7 +14,6 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     result_of,
 )
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map import (
-    MAX_STEP,
     IndexMap,
     Varying,
     match_branches,
@@ -25,7 +24,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, constant_or_value
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
-from relax_mlir.lowering.tir_to_vector.shuffles import load_stepped
+from relax_mlir.lowering.tir_to_vector.shuffles import MAX_STEP, load_backwards, load_stepped
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 
 # Places need a register for every eight lanes.
@@ -384,13 +383,7 @@ class Chunk:
             few = emit.vector_load(base, [place], type_, self.mask(0))
             return emit.shuffle(few, few, [i // self._each for i in range(self._width)])
         if step == (-1,):
-            back = list(reversed(range(self._lanes)))
-            start = place - (self._lanes - 1)
-            mask = self.mask()
-            if mask is not None:
-                mask = emit.shuffle(mask, mask, back)
-            read = emit.vector_load(base, [start], type_, mask)
-            return emit.shuffle(read, read, back)
+            return load_backwards(emit, base, place, type_, self.mask())
         return load_stepped(emit, base, place, type_, step[0])
 
     def _one(self, base: ir.Value, place: Index) -> ir.Value:

@@ -30,8 +30,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import Carried, Lanes
-from relax_mlir.lowering.tir_to_vector.reductions.strided import strided_iter
-from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
+from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, strided_iter
 from relax_mlir.lowering.walk import defining_op, root
 
 _SELECT = "arith.select"
