@@ -325,13 +325,21 @@ class Copier:
         condition = self._decisions.get(op, self._known(op.operands[0]))
         if not isinstance(condition, int):
             return False
+        self.take(op, bool(condition))
+        return True
+
+    def take(self, op: ir.Operation, condition: bool) -> None:
+        """Copy one side of an `scf.if` instead of it."""
         region = op.regions[0 if condition else 1]
         if len(region.blocks):
-            *body, end = [view.operation for view in region.blocks[0].operations]
-            self.ops(body)
-            for result, value in zip(op.results, end.operands, strict=True):
+            for result, value in zip(op.results, self.branch(region.blocks[0]), strict=True):
                 self.env[result] = self.index(value)
-        return True
+
+    def branch(self, block: ir.Block) -> list[ir.Value]:
+        """Copy the operations of a branch, and return what it yields, as it was."""
+        *body, end = [view.operation for view in block.operations]
+        self.ops(body)
+        return list(end.operands)
 
     def _known(self, value: ir.Value) -> Index:
         result = self.index(value)

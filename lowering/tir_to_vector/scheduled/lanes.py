@@ -160,7 +160,6 @@ class LaneCopier(Copier):
 
     def _elementwise(self, op: ir.Operation) -> None:
         result = op.results[0]
-        type_ = ir.VectorType.get([self.lanes], result.type)
         fused = self._fused(op) if op.name == "arith.addf" and self.fma else None
         if fused is not None:
             self._set(result, self.emit.fused(*fused))
@@ -170,8 +169,7 @@ class LaneCopier(Copier):
             # Lanes that are off must not divide by zero.
             one = self.emit.constant(operands[1].type, 1)
             operands[1] = self.emit.op("arith.select", [self.mask, operands[1], one], one.type)
-        attributes = {name: op.attributes[name] for name in op.attributes}
-        self._set(result, self.emit.op(op.name, operands, type_, **attributes))
+        self._set(result, self.emit.copied(op, operands))
 
     def _fused(self, total: ir.Operation) -> list[ir.Value] | None:
         """Return factors and summand if one operand is a product with one use."""
@@ -266,7 +264,7 @@ class LaneCopier(Copier):
     def _if(self, op: ir.Operation, condition: Lane) -> None:
         if not isinstance(condition, (Along, Wide)):
             if isinstance(condition, int):
-                self._branch_taken(op, bool(condition))
+                self.take(op, bool(condition))
             elif any(result in self.varying for result in op.results):
                 raise NotVectorizable("a condition chooses between values that differ by step")
             else:
@@ -281,25 +279,12 @@ class LaneCopier(Copier):
                 continue
             mask = condition.vector if turn else self.emit.negated(condition.vector)
             self.mask = mask if outer is None else self.emit.both(outer, mask)
-            ends = self._branch(region.blocks[0])
-            chosen.append([self.wide(value) for value in ends])
+            chosen.append([self.wide(value) for value in self.branch(region.blocks[0])])
         self.mask, self._may_be_empty = outer, was_empty
         for number, result in enumerate(op.results):
             yes, no = chosen[0][number], chosen[1][number]
             picked = self.emit.select(condition.vector, yes, no)
             self._set(result, picked)
-
-    def _branch_taken(self, op: ir.Operation, condition: bool) -> None:
-        region = op.regions[0 if condition else 1]
-        if len(region.blocks):
-            ends = self._branch(region.blocks[0])
-            for result, value in zip(op.results, ends, strict=True):
-                self.env[result] = self.lane(value)
-
-    def _branch(self, block: ir.Block) -> list[ir.Value]:
-        *body, end = [view.operation for view in block.operations]
-        self.ops(body)
-        return list(end.operands)
 
     def _mask(self) -> ir.Value:
         if self.mask is not None:
