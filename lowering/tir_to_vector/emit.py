@@ -448,11 +448,8 @@ class Emitter(ParallelEmitter):
 
     def compare_floats(self, predicate: str, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return whether `a predicate b` of two floats, for vectors a mask; "uno": one is NaN."""
-        made: ir.Type = self.bool_type
-        if isinstance(a.type, ir.VectorType):
-            made = ir.VectorType.get(a.type.shape, made)
         attr = ir.IntegerAttr.get(self._i64, _FLOAT_PREDICATES[predicate])
-        return self.op("arith.cmpf", [a, b], made, predicate=attr)
+        return self.op("arith.cmpf", [a, b], self.condition_type(a.type), predicate=attr)
 
 
 def multiply_add(emit: Emitter, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:

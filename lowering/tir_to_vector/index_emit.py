@@ -228,10 +228,17 @@ class IndexEmitter:
         return self.mul(self.div(a, step), step)
 
     def compare(self, predicate: str, a: Index, b: Index) -> ir.Value:
-        """Return whether `a predicate b`, as an i1."""
+        """Return whether `a predicate b`, as an i1; of vectors of integers as a mask."""
         attr = ir.IntegerAttr.get(self._i64, _PREDICATES[predicate])
         operands = [self.index(a), self.index(b)]
-        return self.op("arith.cmpi", operands, self.bool_type, predicate=attr)
+        return self.op(
+            "arith.cmpi", operands, self.condition_type(operands[0].type), predicate=attr
+        )
+
+    def condition_type(self, type_: ir.Type) -> ir.Type:
+        """Return the type of a condition on values of a type: an i1, or a mask for vectors."""
+        is_vector = isinstance(type_, ir.VectorType)
+        return ir.VectorType.get(type_.shape, self.bool_type) if is_vector else self.bool_type
 
     def holds(self, predicate: str, a: Index, b: Index) -> Bool:
         """Return whether `a predicate b`, as a bool if both are static, else as an i1."""
@@ -254,22 +261,21 @@ class IndexEmitter:
             return b if a else False
         if isinstance(b, bool):
             return a if b else False
-        is_mask = isinstance(a.type, ir.VectorType)
-        return self.op("arith.andi", [a, b], a.type if is_mask else self.bool_type)
+        return self.op("arith.andi", [a, b], self.condition_type(a.type))
 
     def either_holds(self, a: bool | ir.Value, b: bool | ir.Value) -> bool | ir.Value:
-        """Return whether one of two conditions holds; either may be static."""
+        """Return the disjunction of conditions, or of masks; conditions may be static."""
         if a is True or b is True:
             return True
         if isinstance(a, ir.Value) and isinstance(b, ir.Value):
-            return self.op("arith.ori", [a, b], self.bool_type)
+            return self.op("arith.ori", [a, b], self.condition_type(a.type))
         return b if a is False else a
 
     def negated(self, a: bool | ir.Value) -> bool | ir.Value:
         """Return whether a condition, or each of a mask, does not hold; it may be static."""
         if isinstance(a, bool):
             return not a
-        type_ = a.type if isinstance(a.type, ir.VectorType) else self.bool_type
+        type_ = self.condition_type(a.type)
         return self.op("arith.xori", [a, self.constant(type_, 1)], type_)
 
     def select(self, condition: Bool, a: Index, b: Index) -> Index:

@@ -65,7 +65,7 @@ class ScoreMod:
         result = {x: use.splat(x.one(x.place(row, 0))) for x in self.added if x.column == 0}
         if self.seen is not None and self.seen.column == 0:
             single = self._is_set(self.seen.one(self.seen.place(row, 0)))
-            result[self.seen] = use.emit.splat(single, self._masks)
+            result[self.seen] = use.emit.splat(single, use.emit.condition_type(use.vector))
         return result
 
     def apply(
@@ -105,18 +105,10 @@ class ScoreMod:
             scores = emit.select(gone, lowest, scores)
         return scores
 
-    @property
-    def _masks(self) -> ir.VectorType:
-        return ir.VectorType.get([self.use.lanes], self.use.emit.bool_type)
-
     def _is_set(self, value: ir.Value) -> ir.Value:
         """Return whether bytes are not zero."""
         emit = self.use.emit
-        vector = isinstance(value.type, ir.VectorType)
-        other = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
-        operands = [value, emit.constant(value.type, 0)]
-        type_ = self._masks if vector else emit.bool_type
-        return emit.op("arith.cmpi", operands, type_, predicate=other)
+        return emit.compare("ne", value, emit.constant(value.type, 0))
 
     def _scaled(self, score: float) -> float:
         """Return a score times log2(e) for base-2 exponentials; finite scores stay finite."""

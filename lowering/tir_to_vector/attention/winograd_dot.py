@@ -174,7 +174,7 @@ def _winograd_sums(
     assert isinstance(a_row, int)  # as steps are known
     assert isinstance(b_row, int)
     size = use.vector.element_type.width // 8
-    start = emit.op("memref.extract_aligned_pointer_as_index", [a.base], emit.index_type)
+    start = emit.address(a.base)
     start += a.offset * size
     with emit.loop(0, steps, GROUP, sums) as loop:
         at = b.offset + loop.counter * b_row

@@ -224,6 +224,6 @@ def _tile(
 
 def _pointer(emit: Emitter, base: ir.Value, at: Index, bytes_: int) -> ir.Value:
     i64 = ir.IntegerType.get_signless(64)
-    start = emit.op("memref.extract_aligned_pointer_as_index", [base], emit.index_type)
+    start = emit.address(base)
     place = emit.op("arith.index_cast", [emit.index(start + at * bytes_)], i64)
     return emit.op("llvm.inttoptr", [place], ir.Type.parse("!llvm.ptr"))

@@ -111,7 +111,7 @@ class Sums:
             every = [i % mark.type.shape[0] for i in range(lanes)]
             mark = self._emit.shuffle(mark, mark, every)
         nan = self._emit.constant(total.type, math.nan)
-        return self._emit.op("arith.select", [mark, nan, total], nan.type)
+        return self._emit.select(mark, nan, total)
 
     def marked(self, mark: ir.Value, value: ir.Value) -> ir.Value:
         """Return a mask that is on in every lane if a scalar is NaN."""
@@ -131,34 +131,27 @@ class Sums:
         total = self._emit.extract(self._emit.folded(total, join), 0)
         if not self.has_marks:
             return total
-        result = functools.reduce(self._either, [self._any(self._mask(part[1])) for part in parts])
+        seen = [self._emit.reduced(self._mask(part[1]), "or") for part in parts]
+        result = functools.reduce(self._emit.either_holds, seen)
         nan = self._emit.constant(total.type, math.nan)
-        return self._emit.op("arith.select", [result, nan, total], nan.type)
+        return self._emit.select(result, nan, total)
 
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the extremum of numbers without NaN."""
         assert self._keep is not None  # only extrema have marks
-        return self._emit.op(
-            "arith.select", [self._emit.compare_floats(self._keep, a, b), a, b], a.type
-        )
-
-    def _either(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        return self._emit.op("arith.ori", [a, b], a.type)
+        return self._emit.select(self._emit.compare_floats(self._keep, a, b), a, b)
 
     def _noted(self, mark: ir.Value, a: ir.Value, b: ir.Value | None = None) -> ir.Value:
         """Return a mark, on as well where one of two values is NaN."""
         seen = self._emit.compare_floats("uno", a, a if b is None else b)
         if self._emit.isa.free_masks:
-            return self._either(mark, seen)
+            return self._emit.either_holds(mark, seen)
         nan = self._emit.constant(mark.type, math.nan)
-        return self._emit.op("arith.select", [seen, nan, mark], mark.type)
+        return self._emit.select(seen, nan, mark)
 
     def _mask(self, mark: ir.Value) -> ir.Value:
         is_mask = self._emit.isa.free_masks
         return mark if is_mask else self._emit.compare_floats("uno", mark, mark)
-
-    def _any(self, mark: ir.Value) -> ir.Value:
-        return self._emit.reduced(mark, "or")
 
     def _marks(self, type_: ir.Type) -> bool:
         return self._keep is not None and isinstance(type_, ir.VectorType)
@@ -364,10 +357,10 @@ def _rest(
         mask = emit.mask(span[1] - span[0], lanes)
         value = writer._value(Lanes(env, span[0], lanes, mask))
         if marks:
-            value = emit.op("arith.select", [mask, value, totals.neutral(lanes)], value.type)
+            value = emit.select(mask, value, totals.neutral(lanes))
             return totals.step(carried, value)
         more = totals.added(total, value)
-        return [emit.op("arith.select", [mask, more, total], total.type)]
+        return [emit.select(mask, more, total)]
     first = total if lanes == 1 else emit.extract(total, 0)
     with emit.loop(*span, 1, [first]) as loop:
         value = writer._value(Lanes(env, loop.counter))

@@ -228,7 +228,6 @@ class Sameness:
         return all(self.is_made_of(operand, choice) for operand in op.operands)
 
 
-_EQUAL, _LESS_THAN = 0, 2
 # Independent accumulators of each value, which hide latency.
 _WIDE = 4
 _LESS = 2
@@ -396,14 +395,8 @@ class VariadicWriter(NestWriter):
         """Return whether places precede others: earlier steps, or lower lanes of the same step."""
         emit = self.emit
         (a, lane), (b, other) = here, there
-        type_ = ir.VectorType.get(a.type.shape, emit.bool_type)
-
-        def compare(predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:
-            attr = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-            return emit.op("arith.cmpi", [x, y], type_, predicate=attr)
-
-        lower = emit.both(compare(_EQUAL, a, b), compare(_LESS_THAN, lane, other))
-        return emit.op("arith.ori", [compare(_LESS_THAN, a, b), lower], type_)
+        lower = emit.both(emit.compare("eq", a, b), emit.compare("slt", lane, other))
+        return emit.either_holds(emit.compare("slt", a, b), lower)
 
     def _step(
         self, lanes: Lanes, totals: Carried, made: dict[ir.Value, ir.Value] | None = None

@@ -168,7 +168,7 @@ class LaneCopier(Copier):
         if op.name in DIVIDES and self.mask is not None:
             # Lanes that are off must not divide by zero.
             one = self.emit.constant(operands[1].type, 1)
-            operands[1] = self.emit.op("arith.select", [self.mask, operands[1], one], one.type)
+            operands[1] = self.emit.select(self.mask, operands[1], one)
         self._set(result, self.emit.copied(op, operands))
 
     def _fused(self, total: ir.Operation) -> list[ir.Value] | None:

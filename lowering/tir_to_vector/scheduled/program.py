@@ -138,7 +138,7 @@ class _Vectorizer:
         )
         more = self._join(totals[0], copier.wide(self.sum.value))
         if mask is not None:
-            more = self.emit.op("arith.select", [mask, more, totals[0]], more.type)
+            more = self.emit.select(mask, more, totals[0])
         return [more]
 
     def _join(self, a: ir.Value, b: ir.Value) -> ir.Value:
