@@ -103,9 +103,7 @@ def sampled(prob: np.ndarray, uniform: np.ndarray, rows: np.ndarray) -> np.ndarr
 def grid(x: np.ndarray, at: np.ndarray, method: str, padding: str, corners: bool) -> np.ndarray:
     mode = {"nearest": "nearest", "bilinear": "linear", "bicubic": "cubic"}[method]
     points = np.moveaxis(at, 1, -1)
-    return grid_sample(
-        x, points, mode=mode, padding_mode=padding, align_corners=corners, each_pixel=True
-    )
+    return grid_sample(x, points, mode=mode, padding_mode=padding, align_corners=corners)
 
 
 def affine(x: np.ndarray, *size: int, corners: bool) -> np.ndarray:

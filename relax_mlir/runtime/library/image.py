@@ -119,7 +119,6 @@ def _grid_sample(
     result = grid_sample(
         data.transpose(order), np.moveaxis(grid, 1, -1),
         mode=_METHODS[method], padding_mode=padding_mode, align_corners=align_corners,
-        each_pixel=True,
     )  # fmt: skip
     return result.transpose(np.argsort(order))
 

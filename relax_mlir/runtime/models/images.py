@@ -117,8 +117,7 @@ def _reflected(x: _Array, low: float, high: float) -> _Array:
 
 
 def grid_sample(
-    x: _Array, grid: _Array, *, mode: str, padding_mode: str, align_corners: bool,
-    each_pixel: bool = False,
+    x: _Array, grid: _Array, *, mode: str, padding_mode: str, align_corners: bool
 ) -> Any:  # fmt: skip
     """Return images read at the points of a grid whose last axis has x, y and z.
 
@@ -128,8 +127,6 @@ def grid_sample(
         mode: nearest, linear or cubic.
         padding_mode: zeros, border or reflection.
         align_corners: whether -1 and 1 are the middles of the corner pixels, else their edges.
-        each_pixel: whether `cubic` brings each pixel inside of the image (PyTorch, grid_sample),
-            else the point (ONNX, GridSample).
     """
     spatial = x.shape[2:]
     rank = len(spatial)
@@ -138,7 +135,8 @@ def grid_sample(
         g = grid[..., rank - 1 - i].astype("float64")
         p = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
         p = np.rint(p) if mode == "nearest" else p
-        if mode == "cubic" and each_pixel:
+        # PyTorch and onnxruntime bring each pixel that a cubic curve reads inside of the image.
+        if mode == "cubic":
             pass
         elif padding_mode == "border":
             p = np.clip(p, 0, size - 1)

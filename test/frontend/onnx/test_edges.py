@@ -35,6 +35,11 @@ CASES = {
         "(float[n,m,m] x) => (float[a] y) { y = Det(x) }",
         {"x": (3, 4, 4)},
     ),
+    "what places choose": (
+        "(float[n,m] x) => (float[a,b] y) <int64[1] z = {1}> "
+        "{ p = NonZero(x) i = Transpose(p) g = GatherND(x, i) y = Unsqueeze(g, z) }",
+        {"x": (3, 4)},
+    ),
     "nothing flattened": ("(float[3,0] x) => (float[a,b] y) { y = Flatten(x) }", {"x": (3, 0)}),
     "kernel of any size": (
         "(float[1,2,9,9] x, float[3,2,h,w] k) => (float[a,b,c,d] y) { y = Conv(x, k) }",

@@ -6,7 +6,7 @@ import numpy as np
 
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import ShapeExpr, const
+from relax_mlir.relax.expr import ShapeExpr, TensorType, const
 
 
 def wrapped(node: Any, index: int, axis: int) -> Any:
@@ -78,8 +78,13 @@ def one_hot(node: Any) -> Any:
 
 @converts("onnx", "NonZero")
 def nonzero(node: Any) -> Any:
-    """Return the indices of what is not zero."""
-    return op.nonzero(node.x())
+    """Return the indices of what is not zero: as many rows as the tensor has axes."""
+    rank, made = node.value(0).ndim, op.nonzero(node.x())
+    if rank < 1:
+        return made
+    # Operators that index with a part of it ask how many numbers an index has.
+    dims = (rank, node.graph.fresh("d"))
+    return node.graph.builder.match_cast(node.emit(made), TensorType(dims, "int64"))
 
 
 @converts("onnx", "Compress")
