@@ -181,6 +181,20 @@ def test_slices_that_have_the_size_of_what_they_meet() -> None:
         fewer(long[..., 0], table[:, 0])
 
 
+@pytest.mark.parametrize("align", [0, 1])
+def test_cubic_samples_beside_the_border_are_torchs(align: int) -> None:
+    torch = pytest.importorskip("torch")
+    x, at = (RNG.normal(size=size).astype("float32") for size in ((2, 3, 9, 7), (2, 4, 5, 2)))
+    sample = relax_mlir.compile(model(
+        "(float[n,c,h,w] x, float[n,k,l,2] at) => (float[a,b,c,d] y) { y = GridSample<"
+        f'mode = "cubic", padding_mode = "border", align_corners = {align}>(x, at) }}'
+    ))  # fmt: skip
+    wanted = torch.nn.functional.grid_sample(
+        torch.tensor(x), torch.tensor(at), "bicubic", "border", bool(align)
+    )
+    np.testing.assert_allclose(sample(x, at), wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(("kernel", "stride", "pads"), [(3, 2, (2, 1)), (2, 4, (0, 0))])
 def test_norms_of_windows_past_the_end(kernel: int, stride: int, pads: tuple[int, int]) -> None:
     norms = relax_mlir.compile(from_onnx(model(
