@@ -53,7 +53,7 @@ UNARY = [
     ("clamp.Tensor", lambda a: aten.clamp(a, a * 0.3, a * 0 + 1)),
     ("leaky_relu", lambda a: F.leaky_relu(a, 0.2)),
     ("elu", lambda a: F.elu(a, 1.3)),
-    ("celu", lambda a: F.celu(a, 1.3)),
+    ("celu", lambda a: F.celu(a, 1.3)), ("rrelu", lambda a: F.rrelu(a, 0.1, 0.4)),
     ("softplus", lambda a: F.softplus(a, 2.0, 1.5)),
     ("gelu", F.gelu),
     ("gelu tanh", lambda a: F.gelu(a, approximate="tanh")),
@@ -168,7 +168,9 @@ SHAPE = [
     ("arange float", lambda a: torch.arange(0.0, 2.0, 0.25)),
     ("eye", lambda a: torch.eye(3, 4)), ("linspace", lambda a: torch.linspace(0, 1, 7)),
     ("zeros", lambda a: a.new_zeros(a.shape[0])), ("ones", lambda a: torch.ones_like(a)),
-    ("size as number", lambda a: a / a.shape[0]), ("scalar_tensor", lambda a: a + torch.tensor(3)),
+    ("size as number", lambda a: a / a.shape[0]),
+    ("size as float", lambda a: a * ((a.shape[0] - 1) / 2.0) + (0.5 * a.shape[0]) ** 0.5),
+    ("scalar_tensor", lambda a: a + torch.tensor(3)),
     ("as_strided", lambda a: torch.as_strided(a, (2, 3), (8, 2), 1)),
     ("meshgrid", lambda a: torch.meshgrid(a[:, 0], a[0], indexing="ij")),
     ("in place", lambda a: (a * 1).add_(2).mul_(a)),
@@ -232,6 +234,18 @@ ORDER = [
         a.reshape(-1, 2, 4), a[:, :2] * 0, -1, 2, 1)),
     ("bucketize.Scalar", lambda a, k: torch.bucketize(0.5, torch.sort(a[0])[0])),
     ("searchsorted.Scalar", lambda a, k: torch.searchsorted(torch.sort(a[0])[0], 0.5)),
+    *((f"searchsorted rows {side}", lambda a, k, side=side: torch.searchsorted(
+        torch.sort(a.round(decimals=1))[0], a.flip(0).round(decimals=1), side=side))
+      for side in ("left", "right")),
+    ("searchsorted side", lambda a, k: torch.searchsorted(
+        torch.arange(7), k, side="right", out_int32=True)),
+    ("searchsorted sorter", lambda a, k: torch.searchsorted(
+        a[0], a, sorter=torch.argsort(a[0]))),
+    ("unique_consecutive", lambda a, k: torch.unique_consecutive(
+        k % 2, return_inverse=True, return_counts=True)),
+    ("unique_consecutive dim", lambda a, k: (
+        torch.unique_consecutive(k[:, :1] % 2, dim=0, return_counts=True),
+        torch.unique_consecutive(k[:1] % 2, dim=1))),
     ("tril_indices", lambda a, k: (torch.tril_indices(3, 5, 1), torch.triu_indices(4, 3, -1))),
     ("signbit", lambda a, k: (torch.signbit(a * 0), torch.signbit(k - 3))),
     ("angle", lambda a, k: torch.angle(a)), ("ldexp", lambda a, k: torch.ldexp(a, k - 3)),
@@ -263,6 +277,8 @@ NN = [
     ("avg_pool3d", lambda c, w: F.avg_pool3d(c[:, None], 2)),
     ("adaptive_avg_pool1d", lambda c, w: F.adaptive_avg_pool1d(c[:, :, 0], 4)),
     ("adaptive_avg_pool2d", lambda c, w: F.adaptive_avg_pool2d(c, (4, 2))),
+    ("adaptive_avg_pool of n", lambda c, w: F.adaptive_avg_pool2d(
+        c.permute(1, 2, 0, 3), (None, 4))),
     ("adaptive_avg_pool3d", lambda c, w: F.adaptive_avg_pool3d(c[:, None], 2)),
     ("adaptive_max_pool1d", lambda c, w: F.adaptive_max_pool1d(
         c[:, :, 0], 4, return_indices=True)),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.importer import Importer, target_name
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
@@ -36,6 +37,39 @@ def _unique(m: Importer, x: Any, *args: Any, **_: Any) -> list[Any]:
     sizes = [fake.shape[0] if fake.ndim == 1 else 1 for fake in m.value[1:]]
     is_asked = [not isinstance(size, int) or size > 0 for size in sizes]
     return [values, *(each if is_asked[i] else nothing for i, each in enumerate(others))]
+
+
+@converts("unique_consecutive.default")
+def _unique_consecutive(
+    m: Importer, x: Any, return_inverse: bool = False, return_counts: bool = False,
+    dim: int | None = None,
+) -> list[Any]:  # fmt: skip
+    """Return an element, or part along an axis, of each run of equal ones; runs; their lengths."""
+    shape: Any = ShapeExpr(x.ty.dims) if dim is None else (-1,)
+    if dim is None:
+        x, dim = m.emit(op.reshape(x, (-1,))), 0
+    axis = dim % x.ty.ndim
+    count = x.ty.dims[axis]
+    before = op.strided_slice(x, axes=[axis], begin=[0], end=[count - 1])
+    differs = op.not_equal(op.strided_slice(x, axes=[axis], begin=[1], end=[count]), before)
+    others = [i for i in range(x.ty.ndim) if i != axis]
+    if others:
+        differs = op.max(m.cast(differs, "int8"), axis=others)
+    # Nothing has no first run.
+    first = op.ones([SymExpr.min(count, SymExpr.const(1))], "int64")
+    begins = m.emit(op.concat([first, m.cast(m.emit(differs), "int64")], axis=0))
+    places = op.squeeze(m.cast(op.nonzero(begins), "int64"), axis=[0])
+    runs = SymExpr.var(_count_name(m))
+    places = m.block_builder.match_cast(m.emit(places), TensorType([runs], "int64"))
+    ends = op.concat([places, op.full((1,), m.cast(count, "int64"), "int64")], axis=0)
+    lengths = op.subtract(op.strided_slice(ends, [0], [1], [runs + 1]), places)
+    run_of = op.subtract(op.cumsum(begins, axis=0), m.cast(1, "int64"))
+    # What torch has for those that are not asked for differs from what it traced.
+    return [
+        op.take(x, places, axis=axis),
+        op.reshape(run_of, shape) if return_inverse else None,
+        lengths if return_counts else None,
+    ]
 
 
 @converts("repeat_interleave.Tensor")

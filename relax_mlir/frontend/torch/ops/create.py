@@ -107,8 +107,3 @@ def _sym(m: Importer, *_: Any) -> Any:
 @converts("sym_is_contiguous.default")
 def _is_contiguous(m: Importer, x: Any, *_: Any) -> bool:
     return True
-
-
-@converts("sym_float", "sym_int", "sym_not", "sym_max", "sym_min")
-def _sym_float(m: Importer, x: Any) -> Any:
-    return m.cast(x, "float64")

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.dtypes import dtype_limits, dtype_name
 from relax_mlir.frontend.torch.importer import Importer, target_name
 from relax_mlir.frontend.torch.ops.table import converts
@@ -261,6 +262,22 @@ def _gelu(m: Importer, x: Any, approximate: str = "none") -> Any:
 @converts("leaky_relu.default")
 def _leaky_relu(m: Importer, x: Any, negative_slope: float = 0.01) -> Any:
     return op.leakyrelu(x, alpha=float(negative_slope))
+
+
+@converts("rrelu_with_noise.default", "rrelu_with_noise_functional.default")
+def _rrelu(
+    m: Importer, x: Any, noise: Any, lower: Any = 1 / 8, upper: Any = 1 / 3,
+    training: bool = False, generator: Any = None,
+) -> Any:  # fmt: skip
+    """Return a leaky rectifier whose slope is the mean of those that training draws.
+
+    Raises:
+        ExprError: it is in training mode.
+    """
+    if training:
+        raise ExprError("rrelu in training mode is not supported; call eval() of the model")
+    result = op.leakyrelu(x, alpha=(float(lower) + float(upper)) / 2)
+    return [result, noise] if isinstance(m.value, (list, tuple)) else result
 
 
 @converts("prelu.default", "_prelu_kernel.default")

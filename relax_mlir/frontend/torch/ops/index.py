@@ -9,6 +9,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_name
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.elementwise import _truth
+from relax_mlir.frontend.torch.ops.scan import rows_searched
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.frontend.torch.symbols import size
 from relax_mlir.relax import op
@@ -351,9 +352,16 @@ def _bucketize(
 
 @converts("searchsorted.Tensor", "searchsorted.Scalar")
 def _searchsorted(
-    m: Importer, sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False, **_: Any
-) -> Any:
+    m: Importer, sequence: Any, x: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Any = None,
+) -> Any:  # fmt: skip
+    """Return places in a sequence, or of each row in a sequence of its own."""
+    right = right or side == "right"
     x = _sought(m, x, sequence)
+    if sorter is not None:
+        sequence = m.emit(op.gather_elements(sequence, sorter, axis=-1))
+    if sequence.ty.ndim > 1:
+        return m.cast(rows_searched(m, sequence, x, right), m.dtype)
     return op.searchsorted(sequence, x, out_int32=out_int32, right=right)
 
 

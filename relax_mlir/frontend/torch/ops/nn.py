@@ -7,6 +7,7 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.errors import ExprError
 from relax_mlir.frontend.torch.importer import Importer, as_sequence
+from relax_mlir.frontend.torch.ops.scan import adaptive_means
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.frontend.torch.symbols import size as size_of
 from relax_mlir.relax import op
@@ -308,6 +309,8 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
 def _adaptive(rank: int) -> Callable[..., Any]:
     def convert(m: Importer, x: Any, size: Any) -> Any:
         sizes = [_plain(dim) for dim in m.dims[-rank:]]
+        if any(isinstance(each, SymExpr) for each in sizes):
+            return adaptive_means(m, x, rank)
         return _batched(m, x, rank, None, lambda data: _ADAPTIVE[rank](data, output_size=sizes))
 
     return convert

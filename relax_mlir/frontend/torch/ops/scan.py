@@ -8,6 +8,7 @@ from typing import Any
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.torch.dtypes import dtype_limits
 from relax_mlir.frontend.torch.importer import Importer
+from relax_mlir.frontend.torch.ops.elementwise import promoted
 from relax_mlir.frontend.torch.ops.table import converts
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.types import TensorType
@@ -67,6 +68,68 @@ def {name}(x: T.handle, y: T.handle, z: T.handle):
                             Y[vp, vi, vj, vk] = X[vp, a, b, c]
                             Z[vp, vi, vj, vk] = (a * h + b) * w + c
 """
+# Their means, summed in a dtype of their own.
+_MEANS = """
+@T.prim_func
+def {name}(x: T.handle, y: T.handle):
+    planes, d, h, w = T.int64(), T.int64(), T.int64(), T.int64()
+    od, oh, ow = T.int64(), T.int64(), T.int64()
+    X = T.match_buffer(x, (planes, d, h, w), "{dtype}")
+    Y = T.match_buffer(y, (planes, od, oh, ow), "{dtype}")
+    S = T.alloc_buffer((planes, od, oh, ow), "{wide}")
+    for p, i, j, k in T.grid(planes, od, oh, ow):
+        with T.block("window"):
+            vp, vi, vj, vk = T.axis.remap("SSSS", [p, i, j, k])
+            S[vp, vi, vj, vk] = T.{wide}(0)
+            for a in T.serial(vi * d // od, ((vi + 1) * d + od - 1) // od):
+                for b in T.serial(vj * h // oh, ((vj + 1) * h + oh - 1) // oh):
+                    for c in T.serial(vk * w // ow, ((vk + 1) * w + ow - 1) // ow):
+                        S[vp, vi, vj, vk] = (
+                            S[vp, vi, vj, vk] + T.cast(X[vp, a, b, c], "{wide}")
+                        )
+            Y[vp, vi, vj, vk] = T.cast(
+                S[vp, vi, vj, vk]
+                / T.cast(
+                    (((vi + 1) * d + od - 1) // od - vi * d // od)
+                    * (((vj + 1) * h + oh - 1) // oh - vj * h // oh)
+                    * (((vk + 1) * w + ow - 1) // ow - vk * w // ow),
+                    "{wide}",
+                ),
+                "{dtype}",
+            )
+"""
+# Of NaN, as in torch, every element is before.
+_SEARCH = """
+@T.prim_func
+def {name}(e: T.handle, x: T.handle, y: T.handle):
+    rows, n, count = T.int64(), T.int64(), T.int64()
+    E = T.match_buffer(e, (rows, n), "{dtype}")
+    X = T.match_buffer(x, (rows, count), "{dtype}")
+    Y = T.match_buffer(y, (rows, count), "int64")
+    for r, c in T.grid(rows, count):
+        with T.block("search"):
+            vr, vc = T.axis.remap("SS", [r, c])
+            Y[vr, vc] = T.int64(0)
+            for b in T.serial(63):
+                if Y[vr, vc] <= n - (T.int64(1) << (62 - b)):
+                    if not (E[vr, Y[vr, vc] + (T.int64(1) << (62 - b)) - 1] {after} X[vr, vc]):
+                        Y[vr, vc] = Y[vr, vc] + (T.int64(1) << (62 - b))
+"""
+
+
+def rows_searched(m: Importer, sequence: Any, x: Any, right: bool) -> Any:
+    """Return the place of each element in the sequence of its row, with `right` behind equals."""
+    dtype = promoted(m.fake(0), m.fake(1))
+    name = f"rows_searched_{'right' if right else 'left'}_{dtype}"
+    kernel = from_source(_SEARCH.format(name=name, dtype=dtype, after=">" if right else ">="))[name]
+    rows = _product(sequence.ty.dims[:-1])
+    flat = [[rows, each.ty.dims[-1]] for each in (sequence, x)]
+    given = [
+        m.emit(op.reshape(m.cast(each, dtype), ShapeExpr(dims)))
+        for each, dims in zip((sequence, x), flat, strict=True)
+    ]
+    made = op.call_tir(m.block_builder.add_func(kernel, name), given, TensorType(flat[1], "int64"))
+    return op.reshape(m.emit(made), m.shape)
 
 
 def _called(
@@ -136,17 +199,29 @@ def _logcumsumexp(m: Importer, x: Any, dim: int) -> Any:
     return _scan(m, _LOG_SUM, "logcumsumexp", x, dim, wide=wide, start=start)
 
 
+def _volumes(m: Importer, x: Any, rank: int) -> tuple[Any, list[SymExpr]]:
+    """Return data as planes of volumes, and the dimensions that the node's result has as such."""
+    first = x.ty.ndim - rank
+    ones = [SymExpr.const(1)] * (3 - rank)
+    planes = _product(x.ty.dims[:first])
+    data = op.reshape(x, ShapeExpr([planes, *ones, *x.ty.dims[first:]]))
+    return data, [planes, *ones, *m.dims[first:]]
+
+
 def _adaptive(rank: int) -> Callable[..., list[Any]]:
     def convert(m: Importer, x: Any, size: Any) -> list[Any]:
-        first = x.ty.ndim - rank
-        ones = [SymExpr.const(1)] * (3 - rank)
-        planes = _product(x.ty.dims[:first])
-        data = op.reshape(x, ShapeExpr([planes, *ones, *x.ty.dims[first:]]))
-        dims = [planes, *ones, *m.dims[first:]]
+        data, dims = _volumes(m, x, rank)
         made = _called(m, _WINDOWS, "adaptive_max_pool", data, [dims, dims])
         return [op.reshape(made[i], m.shape) for i in range(2)]
 
     return convert
+
+
+def adaptive_means(m: Importer, x: Any, rank: int) -> Any:
+    """Return means of windows whose number is symbolic, such as that of the data."""
+    data, dims = _volumes(m, x, rank)
+    wide = "float64" if x.ty.dtype == "float64" else "float32"
+    return op.reshape(_called(m, _MEANS, "adaptive_avg_pool", data, [dims], wide=wide), m.shape)
 
 
 for _rank in (1, 2, 3):
