@@ -77,6 +77,35 @@ class Branch(nn.Module):
         return torch.cond(x.sum() > 0, lambda t: (t + 1,), lambda t: (t * 2,), (x,))
 
 
+class Scanned(nn.Module):
+    """Two states, two results of each slice, from the last slice to the first, and a weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        from torch._higher_order_ops.scan import scan
+
+        def step(state, part):
+            sums, count = state
+            return (torch.tanh(self.linear(sums) + part), count + 1), (sums * 2, part.sum())
+
+        start = torch.zeros(x.shape[1], 4), torch.tensor(0.0)
+        return scan(step, start, x, reverse=True)
+
+
+@torch.no_grad()
+def test_a_scan_has_as_many_turns_as_there_are_slices():
+    model = Scanned()
+    dims = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC},)
+    with relax_mlir.transform.PassContext(opt_level=0):
+        compiled = relax_mlir.compile(model, inputs=(torch.randn(5, 3, 4),), dynamic_shapes=dims)
+    for size in ((5, 3, 4), (9, 2, 4), (1, 3, 4)):
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), model(x))
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()

@@ -12,7 +12,7 @@ _CATEGORIES = (
     "special",
 )  # fmt: skip
 # What becomes a loop or a branch, which no dataflow block holds.
-LOOPS = ("cond", "while_loop")
+LOOPS = ("cond", "while_loop", "scan")
 
 
 def converters() -> Mapping[str, Converter]:

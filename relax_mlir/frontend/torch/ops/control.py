@@ -1,4 +1,4 @@
-"""Branches and loops of torch: `torch.cond` and `torch.while_loop`."""
+"""Branches and loops of torch: `torch.cond`, `torch.while_loop` and `scan`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,9 @@ from torch import fx
 
 from relax_mlir.frontend.torch.importer import Importer
 from relax_mlir.frontend.torch.ops.table import converts
+from relax_mlir.frontend.values import call_model_function
+from relax_mlir.relax import op
+from relax_mlir.relax.expr.types import ObjectType, TensorType
 from relax_mlir.relax.expr.values import Tuple
 
 
@@ -51,3 +54,39 @@ def _while_loop(
         with loop.body() as values:
             loop.yield_(*_inline(m, body, [*values, *others]))
     return list(loop.results)
+
+
+@converts("scan")
+def _scan(
+    m: Importer, body: fx.GraphModule, initial: Sequence[Any], inputs: Sequence[Any],
+    others: Sequence[Any] = (),
+) -> list[Any]:  # fmt: skip
+    """Return the last states, and as one tensor each what the body makes of every slice."""
+    bb, states = m.block_builder, len(initial)
+    length = inputs[0].ty.dims[0]
+    (output,) = (node for node in body.graph.nodes if node.op == "output")
+    count = len(output.args[0]) - states
+    slices: list[Any] = []
+
+    def gathered(name: str, args: Sequence[Any]) -> Any:
+        return bb.emit(call_model_function(name, args, ObjectType(), {}))
+
+    empty = [gathered("sequence_construct", []) for _ in range(count)]
+    carried = [*(bb.emit(each) for each in initial), *empty]
+    with bb.for_(length, carried) as loop, loop.body() as (i, *values):
+        at = m.cast(i.value, "int64")
+        parts = [bb.emit(op.take(each, at, axis=0)) for each in inputs]
+        made = _inline(m, body, [*values[:states], *parts, *others])
+        after = [bb.emit(each) for each in made]
+        slices[:] = [each.ty for each in after[states:]]
+        pairs = zip(values[states:], after[states:], strict=True)
+        loop.yield_(*after[:states], *(gathered("sequence_insert", pair) for pair in pairs))
+    results = list(loop.results[:states])
+    for sequence, each in zip(loop.results[states:], slices, strict=True):
+        type_ = TensorType([length, *each.dims], each.dtype)
+        config = {"axis": 0, "stacks": True, "dtype": each.dtype,
+                  "empty": [0, *(dim.value or 0 for dim in each.dims)]}  # fmt: skip
+        wide = TensorType(ndim=type_.ndim, dtype=each.dtype)
+        made = bb.emit(call_model_function("sequence_concat", [sequence], wide, config))
+        results.append(bb.match_cast(made, type_))
+    return results
