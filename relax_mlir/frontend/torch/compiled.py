@@ -69,10 +69,12 @@ class CompiledModel:
         pairs = list(zip(leaves, self._given, strict=True))
         is_torch = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
         inputs = [_argument(leaf) for leaf, is_given in pairs if is_given]
-        results = self._main(*inputs, *self._state.values())
+        results = iter(self._main(*inputs, *self._state.values()))
         users = []
         given = dict(zip(self._names, leaves, strict=True))
-        for result, spec in zip(results, self._outputs, strict=True):
+        for spec in self._outputs:
+            # The program has no results that are None, nor tokens.
+            result = None if _is_nothing(spec) else next(results)
             if spec.kind is OutputKind.BUFFER_MUTATION:
                 self._state[spec.target] = result
             elif spec.kind is OutputKind.USER_INPUT_MUTATION:
@@ -160,6 +162,10 @@ def _argument(leaf: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")
+
+
+def _is_nothing(spec: Any) -> bool:
+    return spec.kind is OutputKind.TOKEN or getattr(spec.arg, "value", spec) is None
 
 
 def _scalar(result: Any, spec: Any) -> Any:

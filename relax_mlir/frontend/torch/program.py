@@ -123,7 +123,7 @@ class _Program:
         return [
             result
             for result, spec in zip(output.args[0], specs, strict=True)
-            if spec.kind is not OutputKind.TOKEN
+            if spec.kind is not OutputKind.TOKEN and result is not None
         ]
 
     def _parameters(self) -> tuple[list[Var], list[Var], list[Var]]:

@@ -106,6 +106,17 @@ def test_a_scan_has_as_many_turns_as_there_are_slices():
         torch.testing.assert_close(compiled(x), model(x))
 
 
+class Nested(nn.Module):
+    def forward(self, x):
+        return {"sum": x + 1, "rest": [None, (x * 2, 3)]}
+
+
+def test_results_are_nested_as_the_models_with_none_in_its_place():
+    x = torch.ones(2)
+    compiled = relax_mlir.compile(Nested(), inputs=(x,))
+    assert str(compiled(x)) == str(Nested()(x))
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
