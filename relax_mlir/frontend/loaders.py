@@ -63,6 +63,7 @@ KINDS = [
         "ONNX",
         load="relax_mlir.frontend.onnx:from_onnx",
         report="relax_mlir.frontend.onnx.coverage:coverage",
+        compare="relax_mlir.frontend.onnx.compare:compare",
         run="relax_mlir.frontend.onnx.reference:run",
         suffixes=(".onnx",),
         classes=("onnx.onnx_ml_pb2.ModelProto",),
@@ -149,7 +150,8 @@ def compare(model: Any, inputs: tuple[Any, ...], **options: Any) -> Comparison:
     Args:
         model: a model of another framework.
         inputs: what to run it on, positional.
-        options: `rtol`, `atol`, `target`, and those of the importer, as `dynamic_shapes`.
+        options: `rtol`, `atol`, `target`, and those of the importer: `dynamic_shapes` of PyTorch,
+            `shape_dict` of ONNX.
 
     Raises:
         ModelError: the model cannot be compiled, or its framework not run.

@@ -44,7 +44,8 @@ def from_onnx(
             and have to be in its folder.
         shape_dict: shapes of inputs instead of those in the model: integers, names and expressions
             of symbols.
-        dtype_dict: dtypes of inputs that the model does not type: one for all, or by name.
+        dtype_dict: dtypes of inputs by name, instead of those in the model; or one for all that the
+            model does not type.
         opset: what counts as the version of ONNX's operators instead of what the model says.
         keep_params_in_input: weights become further parameters, after the inputs; the attribute
             `num_input` of `main` counts the inputs, `params` has the weights, which
@@ -62,10 +63,12 @@ def from_onnx(
     weights = {tensor.name for tensor in graph.initializer}
     inputs = [each for each in graph.input if each.name not in weights]
     shapes = dict(shape_dict or {})
-    unknown = sorted(set(shapes) - {each.name for each in inputs})
-    if unknown:
-        names = ", ".join(each.name for each in inputs)
-        raise ModelError(f"shape_dict has '{unknown[0]}'; the inputs of {read.name} are {names}")
+    for what, given in (("shape_dict", shapes), ("dtype_dict", dtype_dict)):
+        known = [each.name for each in inputs]
+        unknown = [] if isinstance(given, str) else sorted(set(given or ()) - set(known))
+        if unknown:
+            names = ", ".join(known)
+            raise ModelError(f"{what} has '{unknown[0]}'; the inputs of {read.name} are {names}")
     builder = BlockBuilder()
     params = {each.name: _parameter(each, shapes, dtype_dict) for each in inputs}
     importer = Graph(read, builder, Names(_symbols(params)), {})
@@ -115,10 +118,11 @@ def _parameter(proto: Any, shapes: Mapping[str, Any], dtypes: Any) -> tuple[Var,
         return Var(identifier(proto.name), ObjectType()), ""
     if kind not in ("tensor_type", None):
         raise ModelError(f"{what} is a {kind}; tensors, sequences and optionals are supported")
-    if type_.elem_type:
+    own = {} if isinstance(dtypes, str) else dtypes or {}
+    if type_.elem_type and proto.name not in own:
         dtype = dtype_name(type_.elem_type, what)
     else:
-        dtype = dtypes if isinstance(dtypes, str) else (dtypes or {}).get(proto.name, "")
+        dtype = own.get(proto.name, dtypes if isinstance(dtypes, str) else "")
         if not dtype:
             raise ModelError(f"{what} has no element type; dtype_dict can say it")
     if dtype == "string":

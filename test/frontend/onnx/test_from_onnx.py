@@ -12,8 +12,8 @@ from onnx.reference import ReferenceEvaluator
 
 import relax_mlir
 from relax_mlir import relax
-from relax_mlir.errors import MissingPackageError, UnsupportedOpError
-from relax_mlir.frontend import detach_params
+from relax_mlir.errors import MissingPackageError, ModelError, UnsupportedOpError
+from relax_mlir.frontend import detach_params, registry
 from relax_mlir.frontend.onnx import from_onnx
 from relax_mlir.ir import assert_structural_equal, structural_equal, structural_hash
 
@@ -122,3 +122,24 @@ def test_without_the_package_an_error_says_how_to_get_it(monkeypatch: pytest.Mon
 def test_the_frontend_is_imported_without_onnx() -> None:
     code = "import relax_mlir.frontend.loaders, sys; sys.exit('onnx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_dtype_dict_takes_precedence_by_name() -> None:
+    text = "g (float[n] x) => (float[n] y) { y = Relu(x) }"
+    module = from_onnx(model(text), dtype_dict={"x": "float64"})
+    assert relax_mlir.compile(module)(np.ones(3)).dtype == "float64"
+    with pytest.raises(ModelError, match="dtype_dict has 'z'; the inputs of the model are x"):
+        from_onnx(model(text), dtype_dict={"z": "float64"})
+
+
+def test_compare_names_the_first_node_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    proto, x = classifier(), normal(2, 3, 8, 8)
+    relax_mlir.testing.compare(proto, (x,)).check()
+    wrong = {1: lambda node: relax.op.negative(node.x())}
+    monkeypatch.setitem(registry.CONVERTERS, ("onnx", "Relu"), wrong)
+    found = relax_mlir.testing.compare(proto, (x,))
+    assert [each.agrees for each in found.outputs] == [False]
+    assert found.first is not None
+    assert found.first.startswith("Relu 'r': largest error")
+    with pytest.raises(ModelError, match=r"1 inputs \(x\), got 0"):
+        relax_mlir.testing.compare(proto, ())
