@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
-from relax_mlir.errors import ModelError
+from relax_mlir.errors import ExprError, ModelError
 from relax_mlir.frontend.onnx.model import label
 from relax_mlir.frontend.onnx.package import onnx_package
 from relax_mlir.frontend.onnx.weights import storage_dtype
@@ -25,6 +25,11 @@ from relax_mlir.relax.expr import Expr, ObjectType, TensorType, TupleType
 APPLIED_OPSET = 21
 
 
+class _Attributes(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        raise ExprError(f"attribute '{name}' is missing")
+
+
 class Node:
     """One node under conversion.
 
@@ -39,10 +44,12 @@ class Node:
     def __init__(self, proto: Any, graph: Any, version: int, inputs: Sequence[Any]) -> None:
         self.proto, self.graph, self.version = proto, graph, version
         self.inputs = list(inputs)
-        self.attrs: dict[str, Any] = {
-            **defaults(proto.op_type, version, proto.domain),
-            **{each.name: attribute(each) for each in proto.attribute},
-        }
+        self.attrs: dict[str, Any] = _Attributes(
+            {
+                **defaults(proto.op_type, version, proto.domain),
+                **{each.name: attribute(each) for each in proto.attribute},
+            }
+        )
 
     @property
     def op_type(self) -> str:

@@ -52,7 +52,10 @@ TEXTS = {
         "(float c) { c = Relu(a) }>(x) }",
         "5 of 1 inputs",
     ),
-    "attribute": ("g (float[2] x) => (int32[2] y) { y = Cast(x) }", "Cast 'y'"),
+    "attribute": (
+        "g (float[2] x) => (int32[2] y) { y = Cast(x) }",
+        "Cast 'y': attribute 'to' is m",
+    ),
     "absurd": ("g (float[99999999999, 99999999999] x) => (float[1] y) { y = Relu(x) }", "2.*48"),
 }
 
