@@ -101,7 +101,8 @@ class Var(Expr):
 
     def as_size(self) -> SymExpr | None:
         """Return the symbol that a variable of int64 is in shapes, None for other variables."""
-        type_ = self.ty
+        # The type of a bound value does not say the size that its variable was declared as.
+        type_ = self.ty if self._ty is None else self._ty
         if not isinstance(type_, PrimType) or type_.dtype != "int64":
             return None
         return SymExpr.var(self.name) if type_.value is None else type_.value

@@ -378,3 +378,12 @@ def main():
         relax.DataflowVar, relax.DataflowVar, relax.Var, relax.Var,
     ]  # fmt: skip
     assert [var.name for var in block.outputs] == ["c", "f"]
+
+
+def test_a_size_that_no_shape_has_is_a_parameter_of_any_name() -> None:
+    size = tir.Var("n", "int64")
+    given = relax.Var("count", relax.PrimType("int64", size))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [given]):
+        bb.emit_func_output(bb.emit(op.zeros((size, 2), "float32")))
+    assert run(bb.finalize(), 5).shape == (5, 2)
