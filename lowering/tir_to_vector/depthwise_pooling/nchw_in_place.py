@@ -98,6 +98,8 @@ class InPlaceNchw(DepthwisePoolWriter):
         self.max_down: int = max(y for _, y, _ in self.taps)
         self.shifts: list[int] = sorted({x for _, _, x in self.taps})
         self.sources: PixelSources = PixelSources(self.shifts, pool.stride, self.lanes)
+        # Where the last vector of rows begins that are longer than one.
+        self.whole: Index = 0
 
     def write(self) -> None:
         """Write the loops."""
@@ -106,15 +108,37 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write some rows of outputs of some planes."""
-        cols = self.extent(self.pool.col)
-        if cols == 0:
-            return
-        with ExitStack() as guard:
-            if not isinstance(cols, int):
-                # The masks below assume that there is a column.
-                guard.enter_context(self.emit.when(self.emit.compare("sgt", cols, 0)))
+
+        def write() -> None:
             self._prepare()
-            env = guard.enter_context(self._planes(spans))
+            masked = self.weight is not None and not self.emit.isa.free_masks
+            (self._row_counts if masked else self._tiles)(spans, low, high)
+
+        # The masks assume that there is a column.
+        self.emit.if_any(self.extent(self.pool.col), write)
+
+    def _row_counts(self, spans: dict[int, Span], low: Index, high: Index) -> None:
+        """Write rows, with separate code for a common number of short rows."""
+        emit, rows, dynamic = self.emit, _COMMON_ROWS, not isinstance(high, int)
+        usual = min(rows * self.step, (rows - 1) * self.step + self.max_down + 1 - self.above)
+        known = [(low, 0), (high, rows), (self.whole, 0)]
+        if self.below:
+            known.append((self.counts[-2], usual))
+
+        def common() -> None:
+            counts, whole = list(self.counts), self.whole
+            if self.below:
+                self.counts[-2] = usual
+            self.whole = 0
+            self._tiles(spans, 0, rows)
+            self.counts, self.whole = counts, whole
+
+        same = dynamic and emit.all_hold(emit.holds("eq", *pair) for pair in known)
+        emit.choose(same, common, partial(self._tiles, spans, low, high))
+
+    def _tiles(self, spans: dict[int, Span], low: Index, high: Index) -> None:
+        """Write tiles of each plane."""
+        with self._planes(spans) as env:
             for tile in self._row_tiles(low, high):
                 self._columns(env, tile)
 
@@ -149,8 +173,10 @@ class InPlaceNchw(DepthwisePoolWriter):
         cols = self.extent(self.pool.col)
         # The last vector holds those at the border. It ends with the row, and overlaps the one
         # before, unless an epilogue or sums in memory may read what was stored there.
-        self.whole: Index = emit.round_down(cols - 1, lanes)
+        self.whole = emit.round_down(cols - 1, lanes)
         self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
+        # The first vector of rows that are longer needs no masks for their end.
+        self.full: Tile = Tile(0, 0, 0, follows=True)
         self.last: Tile = Tile(0, 0, 0, cols - lanes, before=1)
         if self.finish is not None or self.pool.flat.init is None:
             rest = self.pixels.kept(emit.mask(cols - self.whole, lanes))
@@ -159,8 +185,8 @@ class InPlaceNchw(DepthwisePoolWriter):
         self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
         # Which pixels the tiles at the borders load, by where the first one is.
         self.first_masks: dict[int, ir.Value | None] = self._kept_masks(self.first)
-        self.last_masks: dict[int, ir.Value | None] = (
-            {} if self.whole == 0 else self._kept_masks(self.last)
+        self.full_masks, self.last_masks = (
+            {} if self.whole == 0 else self._kept_masks(tile) for tile in (self.full, self.last)
         )
 
     def _masks(self, tile: Tile) -> dict[int, ir.Value | None]:
@@ -189,17 +215,21 @@ class InPlaceNchw(DepthwisePoolWriter):
                 mask = emit.mask(cols - col.counter, lanes)
                 self._tile(env, replace(tile, col=col.counter, mask=mask), {})
             return
-        self._tile(env, self.first.of_rows(tile), self.first_masks)
-        if whole == 0:
-            return
-        with ExitStack() as guard:
-            if not isinstance(whole, int):
-                guard.enter_context(emit.when(emit.compare("sgt", whole, 0)))
+
+        def rest() -> None:
             if whole != lanes:
                 with emit.loop(lanes, whole, lanes) as col:
                     inner = replace(tile, col=col.counter, before=lanes, follows=True)
                     self._tile(env, inner, {})
             self._tile(env, self.last.of_rows(tile), self.last_masks)
+
+        first, full = (
+            partial(self._tile, env, part.of_rows(tile), masks)
+            for part, masks in ((self.first, self.first_masks), (self.full, self.full_masks))
+        )
+        longer = emit.holds("sgt", whole, 0)
+        emit.choose((isinstance(whole, int) or not emit.isa.free_masks) and longer, full, first)
+        emit.choose(longer, rest, lambda: None)
 
     def _tile(self, env: dict[int, Index], tile: Tile, masks: dict[int, ir.Value | None]) -> None:
         """Write a tile's outputs.
@@ -249,7 +279,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         Pixels that are combined as they are, are so once for all rows of outputs that take them.
         """
         if self.weight is not None:
-            for use in uses:
+            for use in sorted(uses, key=lambda use: use.shift):
                 element = self.elements[use.steps]
                 sums[use.row] = self.combined(sums[use.row], pixels(use.shift), element)
             return
@@ -349,8 +379,8 @@ class InPlaceNchw(DepthwisePoolWriter):
 
 # Vectors of a register tile.
 _VECTORS = 4
-# Common numbers of dynamic rows: those of the last layers for images of 224 pixels.
-_COMMON_ROWS = (7,)
+# A common number of dynamic rows: that of the last layers for images of 224 pixels.
+_COMMON_ROWS = 7
 
 
 def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
@@ -402,35 +432,7 @@ class PairedRowsNchw(InPlaceNchw):
     def _all(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write the rows of outputs of some planes."""
         self._prepare()
-        self._row_counts(spans, low, high, () if isinstance(high, int) else _COMMON_ROWS)
-
-    def _row_counts(
-        self, spans: dict[int, Span], low: Index, high: Index, common: Sequence[int]
-    ) -> None:
-        """Write rows, with separate code for a common number of rows."""
-        if not common:
-            self._tiles(spans, low, high)
-            return
-        emit, (rows, *others) = self.emit, common
-        with emit.when(self._has_rows(rows, low, high)) as branch:
-            counts = list(self.counts)
-            if self.below:
-                self.counts[-2] = self._usual_rows(rows)
-            self._tiles(spans, 0, rows)
-            self.counts = counts
-        with emit.otherwise(branch):
-            self._row_counts(spans, low, high, others)
-
-    def _has_rows(self, rows: int, low: Index, high: Index) -> ir.Value:
-        """Return whether there are `rows` rows, of an image with a matching number."""
-        emit = self.emit
-        same = emit.both(emit.compare("eq", low, 0), emit.compare("eq", high, rows))
-        if not self.below:
-            return same
-        return emit.both(same, emit.compare("eq", self.counts[-2], self._usual_rows(rows)))
-
-    def _usual_rows(self, rows: int) -> int:
-        return min(rows * self.step, (rows - 1) * self.step + self.max_down + 1 - self.above)
+        self._row_counts(spans, low, high)
 
     def _tiles(self, spans: dict[int, Span], low: Index, high: Index) -> None:
         """Write tiles one after the other, each of all planes, which share its masks."""
