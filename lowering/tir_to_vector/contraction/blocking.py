@@ -363,10 +363,11 @@ class GemmBlocking:
 
     @property
     def ends_in_column(self) -> bool:
-        """Whether tiles of whole vectors leave a single column, whose lanes run along k."""
+        """Whether tiles of whole vectors may leave one column, whose lanes run along k."""
         plain = self.dot is None and not self.has_n_tail and not self.panel_width
         along_k = bool(self.gemm.a.strides[self.gemm.k] == 1)
-        return plain and along_k and isinstance(self.n, int) and self.n % self.width == 1
+        one = self.n % self.width == 1 if isinstance(self.n, int) else self.may_be_narrow
+        return plain and along_k and one
 
     @property
     def unit(self) -> int:
@@ -461,7 +462,7 @@ def panel_tiles(blocking: GemmBlocking, columns: Index, padded: bool) -> list[Co
     # Ranges of columns end at whole tiles, or where all columns end.
     left = n % width if isinstance(n, int) else None
     vectors = blocking.vectors if left is None else ceil_div(left, lanes)
-    along_k = blocking.ends_in_column
+    along_k = left == 1 and blocking.ends_in_column
     both = [
         ColumnTiles(blocking.vectors, 0, done, False),
         ColumnTiles(vectors, done, columns, True, whole=False, left=left, along_k=along_k),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -380,8 +381,13 @@ class GemmWriter:
             left = count - emit.round_down(count, width)
             done = emit.select(left <= blocking.lanes, count - left, count)
             zones.append((replace(zone, last=zone.first + done), panels))
-            alone = replace(zone, vectors=1, first=zone.first + done)
-            zones.insert(0, (alone, panels.beginning(done)))
+            alone, after = replace(zone, vectors=1, first=zone.first + done), panels.beginning(done)
+            single = after.column is not None and emit.holds("eq", left, 1)
+            vector, column = (
+                partial(self._tiles_of_width, rows, a, each, after, store, steps)
+                for each in (alone, replace(alone, left=1, along_k=True))
+            )
+            emit.choose(single, column, vector)
         for zone, panels in zones:
             self._tiles_of_width(rows, a, zone, panels, store, steps)
 
@@ -401,14 +407,18 @@ class GemmWriter:
             along_k=zone.along_k,
             prefetch_distance=panels.prefetch_distance if rows > 1 else 0,
         )  # fmt: skip
-        if blocking.has_n_tail:
-            store = replace(store, short=not main or zone.vectors < blocking.vectors)
+        narrow = zone.left is None and zone.vectors < blocking.vectors
+        if blocking.has_n_tail or narrow:
+            store = replace(store, short=not main or narrow)
         groups = blocking.groups(steps)
         with emit.each_step(zone.first, zone.last, width) as column:
             left = zone.left
             if left is None:
                 left = zone.last - column if zone.masked else width
-            b = self._at(panels, column - zone.first, left, zone.vectors)
+            if tile.along_k:
+                b = StridedRef(panels.column, 0, {"k": 1})
+            else:
+                b = self._at(panels, column - zone.first, left, zone.vectors)
             if panels.ahead is not None:
                 distance, apart = panels.ahead
                 b.ahead = StridedRef(b.base, b.offset + distance, {"k": apart})

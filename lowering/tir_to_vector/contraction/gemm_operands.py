@@ -5,6 +5,7 @@ tile, and panels of B for each block of columns and of k.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
@@ -102,7 +103,8 @@ class BOperand:
     def allocate(self) -> None:
         """Allocate the panels of a block."""
         if self._blocking.ends_in_column:
-            size = self._panel_rows + self._blocking.lanes
+            with self._blocking.emit.outside():
+                size = self._panel_rows + self._blocking.lanes
             self._column = self._blocking.emit.alloc_scratch(size, self._blocking.operand)
         if self.pack is False and not self._has_edge:
             return
@@ -128,10 +130,13 @@ class BOperand:
             find = self._prepacked if blocking.panel_width else self._panels
             panels = find(b, columns, steps)
             cut = panel_tiles(blocking, count, panels.padded)
-            made = [(tiles, panels.beginning(tiles.first)) for tiles in cut]
-            if cut[-1].along_k:
-                made[-1] = cut[-1], self._last_column(b, steps)
-            return made
+            if blocking.ends_in_column:
+                one: bool | ir.Value = cut[-1].along_k
+                if not isinstance(blocking.n, int):
+                    one = emit.holds("eq", count - emit.round_down(count, blocking.width), 1)
+                emit.choose(one, partial(self._copy_column, b, steps), lambda: None)
+                panels = replace(panels, column=self._column)
+            return [(tiles, panels.beginning(tiles.first)) for tiles in cut]
         exact = isinstance(blocking.n, int) and blocking.n % blocking.lanes == 0
         cut = column_tiles(emit, count, blocking.lanes, exact)
         if blocking.is_even:
@@ -141,15 +146,14 @@ class BOperand:
             for tiles in cut
         ]
 
-    def _last_column(self, b: StridedRef, steps: Span) -> Panels:
-        """Copy the last column, and return it as a panel whose steps are adjacent."""
+    def _copy_column(self, b: StridedRef, steps: Span) -> None:
+        """Copy the last column so that its steps are adjacent."""
         blocking, gemm, (k0, k1) = self._blocking, self._blocking.gemm, steps
         k_stride = b.stride(gemm.k)
         start = b.offset + ((blocking.n - 1) * b.stride(gemm.n) + k0 * k_stride)
         source = StridedRef(b.base, start, {"k": k_stride})
         assert self._column is not None  # as there is one
         copy_rows(blocking.loader(1, b.base), source, 1, k1 - k0, self._column, 0)
-        return Panels(self._column, 0, 1, 0)
 
     def _panels(
         self, b: StridedRef, columns: Span, steps: Span, tiles: ColumnTiles | None = None

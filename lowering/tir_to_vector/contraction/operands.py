@@ -343,6 +343,7 @@ class Panels:
         edge: a copy of the last panel, if the others are read in place.
         chosen: whether run time chooses the buffer.
         load: loads their elements.
+        column: a copy of a last column that no whole tile has, by steps of k, or None.
         ahead: what tiles prefetch: the distance from a tile's first element, and elements for each
             step of k; None for nothing.
     """
@@ -358,6 +359,7 @@ class Panels:
     edge: Edge | None = None
     chosen: bool = False
     load: PanelLoad = PLAIN_LOAD
+    column: ir.Value | None = None
     ahead: tuple[Index, Index] | None = None
 
     def beginning(self, column: Index) -> "Panels":
