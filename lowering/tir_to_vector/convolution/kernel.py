@@ -32,7 +32,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add, multiply_add
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import tile_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -267,8 +267,8 @@ class _Writer(TileStore):
         """As `_steps` along a row; yields also how many pixels of the tile exist, if not all.
 
         The last tile of a dynamic row is a whole or a half one, of a packed input also one of three
-        quarters, which all tiles are if no more of them cover the row. Pixels past the row are in
-        the packed input, if there is one.
+        quarters. All tiles of that have the least width of which no more cover the row. Pixels past
+        the row are in the packed input, if there is one.
         """
         emit, sizes = self.emit, self.sizes.cols
         if self.copy is not None and self.is_cold:
@@ -284,10 +284,13 @@ class _Writer(TileStore):
         width, half = sizes[0], -(-sizes[0] // 2)
         if self.copy is not None:
             # Whole and partial tiles share code: only the stores differ.
-            parts = sorted({width, -(-3 * width // 4), half}, reverse=True)
-            less = parts[:2][-1]
-            same = emit.compare("eq", *(ceil_div(stop - first, part) for part in (width, less)))
-            step = emit.select(same, less, width)
+            # Tiles of fewer FMAs would wait for their latency.
+            least = min(width, max(half, -(-FMA_LATENCY // self.sizes.blocks[0])))
+            parts = sorted({width, -(-3 * width // 4), least}, reverse=True)
+            step, count = width, ceil_div(stop - first, width)
+            for part in parts[1:]:
+                same = emit.compare("eq", ceil_div(stop - first, part), count)
+                step = emit.select(same, part, step)
             with emit.loop(first, stop, step) as loop:
                 yield from self._least(parts, loop.counter, emit.min(stop - loop.counter, step))
             return
