@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.compiler.pipeline import build as build_module
+from relax_mlir.errors import ExprTypeError
 from relax_mlir.extension_points import extension
 from relax_mlir.ir.module import IRModule, module_of
 from relax_mlir.ir.single_function import single
@@ -70,8 +71,13 @@ def compile(
     model = extension("compiler.load_model")(mod, **options)
     if hasattr(model, "compile"):
         return model.compile(target, relax_pipeline)
+    try:
+        module = module_of(mod if model is None else model)
+    except ExprTypeError as error:
+        kinds = "an ONNX model, a program or module of PyTorch, a JAX export, the path of a model"
+        raise ExprTypeError(f"compile: {error}; or a model: {kinds}") from None
     return build_module(
-        module_of(mod if model is None else model),
+        module,
         target,
         None,
         relax_pipeline,
