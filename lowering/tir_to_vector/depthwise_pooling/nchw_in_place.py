@@ -46,6 +46,9 @@ def reads_in_place(pool: DepthwisePool, machine: Machine) -> bool:
     still = [i for axis in pool.axes[: -len(last)] for i in axis.inner]
     if any(pool.flat.iters[i].extent != 1 for i in still):
         return False
+    pads, others = pool.padded, len(pool.axes) - len(last)
+    if pads is not None and any([*pads.before[:others], *pads.after[:others]]):
+        return False
     count = 1
     for i in pool.reductions:
         extent = pool.flat.iters[i].extent.value
