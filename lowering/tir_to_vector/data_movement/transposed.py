@@ -27,7 +27,8 @@ _MIN_ALIGNED = 128
 _LINE = 64
 # Cache lines of each row of a block: adjacent lines are fastest.
 _LINES = 16
-# How many lines ahead each row of a block is prefetched, into L2; L1 has no room for a block.
+# How many lines ahead each row of a block is prefetched, into L2; L1 has no room for a block. See
+# "Data movement" in benchmarks/README.md.
 _AHEAD = 4
 # Rows of a block, at least two vectors: with strides of a power of two, more rows would conflict in
 # L2 sets. Plain stores are faster with more rows.
