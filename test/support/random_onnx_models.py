@@ -132,6 +132,8 @@ def _by_onnxruntime(model: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarra
         return None
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
+    # It makes two quantizations in a row one, of another scale.
+    options.add_session_config_entry("session.disable_double_qdq_remover", "1")
     try:
         session = ort.InferenceSession(
             model.SerializeToString(), options, providers=["CPUExecutionProvider"]
