@@ -5,12 +5,12 @@ outputs that need it. Two short rows of outputs, half a tile from each other, sh
 pixels of both that a tap meets are picked from two rows of the image.
 """
 
-import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -43,16 +43,13 @@ def reads_in_place(pool: DepthwisePool, machine: Machine) -> bool:
     known = {pool.row, pool.col, *pool.reductions}
     if any(i not in known for axis in last for i in axis.inner):
         return False
-    still = [i for axis in pool.axes[: -len(last)] for i in axis.inner]
-    if any(pool.flat.iters[i].extent != 1 for i in still):
+    others, pads = len(pool.axes) - len(last), pool.padded
+    still = [i for axis in pool.axes[:others] for i in axis.inner]
+    shifts = pads is not None and any([*pads.before[:others], *pads.after[:others]])
+    if shifts or any(pool.flat.iters[i].extent != 1 for i in still):
         return False
-    pads, others = pool.padded, len(pool.axes) - len(last)
-    if pads is not None and any([*pads.before[:others], *pads.after[:others]]):
-        return False
-    count = 1
-    for i in pool.reductions:
-        extent = pool.flat.iters[i].extent.value
-        count *= MAX_ELEMENTS + 1 if extent is None else extent
+    extents = [pool.flat.iters[i].extent.value for i in pool.reductions]
+    count = math.prod(MAX_ELEMENTS + 1 if extent is None else extent for extent in extents)
     return 0 < count <= MAX_ELEMENTS
 
 
@@ -292,7 +289,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         totals: dict[tuple[int, ...], ir.Value] = {}
         for row, shifts in taken.items():
             if shifts not in totals:
-                totals[shifts] = functools.reduce(
+                totals[shifts] = reduce(
                     lambda total, pixel: self.combined(total, pixel, None), map(pixels, shifts)
                 )
             sums[row] = self.combined(sums[row], totals[shifts], None)
