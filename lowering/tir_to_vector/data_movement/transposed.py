@@ -95,8 +95,7 @@ class TransposeWriter(NestWriter):
         whole = emit.round_down(columns, lanes)
         upto = first + emit.round_down(last - first, self.height)
         ends = (whole, (first, upto))
-        far = self._far if self.non_temporal is None else self.non_temporal
-        condition = self._is_non_temporal()
+        far, condition = self._is_far, self._is_non_temporal()
         self.streamed |= condition is not False
         # One test for all tiles.
         emit.choose(
@@ -110,11 +109,16 @@ class TransposeWriter(NestWriter):
             self._single(env, (0, whole), (upto, last))
             self._single(env, (whole, columns), (first, last))
 
+    @property
+    def _is_far(self) -> bool | ir.Value:
+        """Whether the nest is beyond the cache, in a copy for that or by its size."""
+        return self._far if self.non_temporal is None else self.non_temporal
+
     def _is_non_temporal(self) -> bool | ir.Value:
         """Return whether stores are non-temporal, which needs all of them aligned."""
         emit, store = self.emit, self.flat.accesses[self.flat.store]
-        if self._far is False or self.non_temporal is not None:
-            return self._far if self.non_temporal is None else self.non_temporal
+        if self._is_far is False or self.non_temporal is not None:
+            return self._is_far
         rows = [emit.size(s) for i, s in enumerate(store.strides) if i != self.along]
         if any(isinstance(stride, int) and stride % self.lanes for stride in rows):
             return False

@@ -130,17 +130,16 @@ def grid_sample(
     """
     spatial = x.shape[2:]
     rank = len(spatial)
+    # PyTorch and onnxruntime bring each pixel that a cubic curve reads inside of the image.
+    padding = "" if mode == "cubic" else padding_mode
     at = []
     for i, size in enumerate(spatial):
         g = grid[..., rank - 1 - i].astype("float64")
         p = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
         p = np.rint(p) if mode == "nearest" else p
-        # PyTorch and onnxruntime bring each pixel that a cubic curve reads inside of the image.
-        if mode == "cubic":
-            pass
-        elif padding_mode == "border":
+        if padding == "border":
             p = np.clip(p, 0, size - 1)
-        elif padding_mode == "reflection":
+        elif padding == "reflection":
             p = _reflected(p, *((0, size - 1) if align_corners else (-0.5, size - 0.5)))
         at.append(p)
     reach = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]

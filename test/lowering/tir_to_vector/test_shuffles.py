@@ -46,6 +46,6 @@ def test_lanes(bits: int, height: int, squares: int) -> None:
     transposed = transpose_tile(cast(Emitter, writer), cast(list[ir.Value], vectors))
     got = np.stack([cast(_Vector, each).lanes for each in transposed])
     np.testing.assert_array_equal(got.reshape(given.shape), given.transpose(2, 1, 0))
-    # Only registers of x86 are that wide, and two steps are seen at once; longer vectors are
-    # several.
+    # Only registers of x86 are that wide, and two steps are seen at once. Longer vectors are in
+    # several registers.
     assert writer.hidden == (height if 256 <= bits * lanes <= 512 and height > 4 else 0)
