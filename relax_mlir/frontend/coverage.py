@@ -34,15 +34,16 @@ class Coverage:
 
     Attributes:
         source: what the model is.
-        needs: its operations.
+        needs: its operations; one that is converted in some places only is there for each reason.
     """
 
     source: str
-    needs: dict[tuple[str, int], Need] = field(default_factory=dict)
+    needs: dict[tuple[str, int, str, str], Need] = field(default_factory=dict)
 
     def add(self, op: str, version: int, where: str, how: str, reason: str = "") -> None:
         """Count an occurrence of an operation."""
-        need = self.needs.setdefault((op, version), Need(op, version, how, reason, 0, where))
+        key = (op, version, how, reason)
+        need = self.needs.setdefault(key, Need(op, version, how, reason, 0, where))
         need.count += 1
 
     @property

@@ -34,6 +34,22 @@ def test_everything_that_is_missing_is_in_one_message(tmp_path):
     assert "stablehlo.all_reduce" in str(frontend.report(path))
 
 
+def test_a_call_that_is_unknown_after_one_that_is_known():
+    text = """func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @Sharding(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.custom_call @foo(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = stablehlo.custom_call @bar(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}"""
+    with pytest.raises(UnsupportedOpError) as raised:
+        frontend.from_mlir(text)
+    assert raised.value.missing == (
+        "stablehlo.custom_call, once, first at the module:3: it calls 'foo'",
+        "stablehlo.custom_call, once, first at the module:4: it calls 'bar'",
+    )
+    assert "Sharding" not in str(raised.value)
+
+
 def test_only_what_upstream_cannot_lower_is_missing():
     text = """func.func @main(%a: tensor<4x5xf32>) -> tensor<20xf32> {
   %s = tosa.const_shape {values = dense<[20]> : tensor<1xindex>} : () -> !tosa.shape<1>
