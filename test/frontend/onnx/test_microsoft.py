@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from relax_mlir.compiler.driver import compile
+from relax_mlir.errors import ModelError
 from relax_mlir.frontend.onnx import from_onnx
 from relax_mlir.pass_infra.context import PassContext
 
 RECORDED = Path(__file__).with_name("microsoft.json")
 
 
-def f(*shape: int) -> tuple[Any, ...]:
+def f(*shape: int | str) -> tuple[Any, ...]:
     """A float input."""
     return ("float32", shape)
 
@@ -51,6 +52,8 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any], int]] = {
                                        {"transBatchA": 1}, 1),
     "fused conv": ("FusedConv", [f(1, 2, 5, 5), f(4, 1, 3, 3), f(4)],
                    {"group": 2, "activation": "LeakyRelu", "activation_params": [0.1]}, 1),
+    "fused conv and hard swish": ("FusedConv", [f(1, 2, 5, 5), f(3, 2, 3, 3), f(3)],
+                                  {"activation": "HardSwish"}, 1),
     "fused conv and sum": ("FusedConv", [f(1, 2, 5, 5), f(3, 2, 3, 3), f(3), f(1, 3, 5, 5)],
                            {"pads": [1, 1, 1, 1], "activation": "Relu"}, 1),
     "fused gemm": ("FusedGemm", [f(3, 4), f(5, 4), f(5)], {"transB": 1, "activation": "Tanh"}, 1),
@@ -90,10 +93,28 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any], int]] = {
                                          {**HEADS, "unidirectional": 1}, 3),
     "multi-head attention across": ("MultiHeadAttention",
                                     [f(2, 3, 8), f(2, 2, 5, 4), f(2, 2, 5, 4)], HEADS, 1),
+    "multi-head attention across, biased": ("MultiHeadAttention",
+                                            [f(2, 3, 8), f(2, 2, 5, 4), f(2, 2, 5, 4), f(24)],
+                                            HEADS, 1),
+    "multi-head attention, causal across": ("MultiHeadAttention",
+                                            [f(2, 3, 8), f(2, 5, 8), f(2, 5, 8)],
+                                            {**HEADS, "unidirectional": 1}, 1),
+    "multi-head attention, causal across and past": ("MultiHeadAttention",
+                                                     [f(2, 3, 8), f(2, 4, 8), f(2, 4, 8), None,
+                                                      None, None, f(2, 2, 2, 4), f(2, 2, 2, 4)],
+                                                     {**HEADS, "unidirectional": 1}, 3),
+    "multi-head attention of packed lengths": ("MultiHeadAttention",
+                                               [f(1, 3, 8), f(1, 5, 8), f(1, 5, 8), None,
+                                                ints([3, 0, 3, 0, 5])], HEADS, 1),
     "group query attention, prompt": ("GroupQueryAttention",
                                       [f(2, 3, 64), f(2, 3, 32), f(2, 3, 32), f(2, 2, 0, 16),
                                        f(2, 2, 0, 16), ints([2, 2]), ints(3), f(8, 8), f(8, 8)],
                                       {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}, 3),
+    "group query attention, prompt at places": ("GroupQueryAttention",
+                                      [f(2, 3, 32), f(2, 3, 32), f(2, 3, 32), f(2, 2, 0, 16),
+                                       f(2, 2, 0, 16), ints([2, 2]), ints(3), f(8, 8), f(8, 8),
+                                       ints([[2, 4, 6], [5, 6, 7]], dtype="int64")],
+                                      {"num_heads": 2, "kv_num_heads": 2, "do_rotary": 1}, 3),
     "group query attention, next": ("GroupQueryAttention",
                                     [f(2, 1, 64), f(2, 1, 32), f(2, 1, 32), f(2, 2, 4, 16),
                                      f(2, 2, 4, 16), ints([4, 3]), ints(5), f(8, 8), f(8, 8)],
@@ -138,6 +159,12 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any], int]] = {
                              {"alpha": 0.1}, 1),
     "quantized softmax": ("QLinearSoftmax", [u8(2, 5), *QUANTIZED, scale(1 / 256),
                                              np.array(0, "uint8")], {"axis": -1, "opset": 13}, 1),
+    "quantized softmax of several axes": ("QLinearSoftmax", [u8(2, 3, 5), *QUANTIZED,
+                                          scale(1 / 256), np.array(0, "uint8")],
+                                          {"axis": 1, "opset": 12}, 1),
+    "quantized pool of last channels": ("QLinearAveragePool", [u8(1, 5, 4, 2), *QUANTIZED,
+                                        *QUANTIZED], {"kernel_shape": [2, 3], "channels_last": 1},
+                                        1),
     "quantized pool": ("QLinearAveragePool", [u8(1, 2, 4, 4), *QUANTIZED, *QUANTIZED],
                        {"kernel_shape": [2, 2], "strides": [2, 2]}, 1),
     "quantized global pool": ("QLinearGlobalAveragePool", [u8(1, 2, 4, 4), *QUANTIZED,
@@ -151,6 +178,9 @@ CASES: dict[str, tuple[str, list[Any], dict[str, Any], int]] = {
                        {"transB": 1}, 1),
     "quantized gemm to floats": ("QGemm", [u8(3, 4), *QUANTIZED, i8(4, 5), scale(0.02),
                                            ints(0, dtype="int8")], {}, 1),
+    "quantized gemm, scaled": ("QGemm", [u8(4, 3), *QUANTIZED, i8(4, 5), scale(0.02),
+                                         ints(0, dtype="int8"), ints([5, -100, 0, 7, 900])],
+                               {"transA": 1, "alpha": 0.5}, 1),
     "product of integers to floats": ("MatMulIntegerToFloat",
                                       [u8(3, 4), i8(4, 5), scale(0.05),
                                        scale(0.1, 0.2, 0.3, 0.1, 0.2), np.array(120, "uint8"),
@@ -222,6 +252,34 @@ def test_as_onnxruntime(name: str) -> None:
         limit = 1 if mine.dtype.name in ("uint8", "int8") else 1e-4
         values = np.array(other["values"], "float64").reshape(mine.shape)
         np.testing.assert_allclose(np.asarray(mine).astype("float64"), values, 1e-4, limit)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "given", "attrs", "message"),
+    [
+        ("Attention", [f(2, 3, 8), f(8, 24), f(24), None, f(2, 2, 2, 5, 4), None, ints([3])],
+         {"past_present_share_buffer": 1}, "past_present_share_buffer is not supported"),
+        ("MultiHeadAttention", [f(2, 3, 8), f(2, 3, 8), f(2, 3, 8), None, None, None,
+                                f(2, 2, 7, 4), f(2, 2, 7, 4), ints([4])], {},
+         "caches longer than what is in them are not supported"),
+        ("MultiHeadAttention", [f("n", 3, "w"), f("n", 3, "w"), f("n", 3, "w"), f(24)], {},
+         "the widths of tensors and the depth of heads have to be known at import"),
+    ],
+)  # fmt: skip
+def test_refused(op_type: str, given: list[Any], attrs: dict[str, Any], message: str) -> None:
+    inputs = [
+        helper.make_tensor_value_info(
+            f"x{i}", TensorProto.INT32 if isinstance(each, np.ndarray) else TensorProto.FLOAT,
+            each.shape if isinstance(each, np.ndarray) else each[1],
+        )
+        for i, each in enumerate(given) if each is not None
+    ]  # fmt: skip
+    names = ["" if each is None else f"x{i}" for i, each in enumerate(given)]
+    node = helper.make_node(op_type, names, ["y"], domain="com.microsoft", num_heads=2, **attrs)
+    graph = helper.make_graph([node], "g", inputs, [onnx.ValueInfoProto(name="y")])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    with pytest.raises(ModelError, match=message):
+        from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=8))
 
 
 def record() -> None:

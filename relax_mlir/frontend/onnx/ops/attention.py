@@ -26,12 +26,23 @@ def _dims(x: Any) -> Sequence[Any]:
     """Return the shape of a tensor.
 
     Raises:
-        ModelError: its rank is not known.
+        ModelError: it is not known, as that of a sum of tensors of unrelated sizes.
     """
     dims = of_expr(x).dims
     if dims is None:
-        raise ModelError("the ranks of tensors of attention have to be known at import")
+        raise ModelError("the widths of tensors of attention have to be known at import")
     return dims
+
+
+def _known(node: Any, *dims: Any) -> list[int]:
+    """Return dimensions as integers.
+
+    Raises:
+        ModelError: import does not know them.
+    """
+    if any(dim.value is None for dim in dims):
+        raise node.fail("the widths of tensors and the depth of heads have to be known at import")
+    return [dim.value for dim in dims]
 
 
 def _heads(node: Any, x: Any, count: Any) -> Any:
@@ -53,7 +64,7 @@ def _places(node: Any, size: Any, dtype: str = "int32") -> Any:
 
 def _attend(
     node: Any, query: Any, key: Any, value: Any,
-    padding: Any = None, biases: Sequence[Any] = (), causal: bool = False, mask: Any = None,
+    padding: Any = None, biases: Sequence[Any] = (), causal: str | None = None, mask: Any = None,
 ) -> Any:  # fmt: skip
     """Return attention as (batch, length, width); hidden padding gets a great negative number."""
     dtype = of_expr(query).dtype
@@ -67,7 +78,7 @@ def _attend(
     scale = node.attrs.get("scale", 0.0) or None
     y = node.emit(op.attention(
         query, key, value, bias=bias, scale=scale, layout=_LAYOUT,
-        causal_mask="BottomRight" if causal else None, mask=mask,
+        causal_mask=causal, mask=mask,
     ))  # fmt: skip
     batch, length, heads, depth = _dims(y)
     return op.reshape(y, ShapeExpr([batch, length, heads * depth]))
@@ -86,6 +97,8 @@ def _padding(node: Any, index: int, batch: Any, keys: Any) -> Any:
         seen = op.greater(mask, const(0, node.dtype(index)))
         return seen if len(dims) == 4 else op.expand_dims(seen, [1, 2] if len(dims) == 2 else [1])
     places = op.reshape(_places(node, keys, node.dtype(index)), ShapeExpr([1, 1, 1, keys]))
+    if dims[0] == batch * 3 + 2:  # lengths, and where queries and keys begin if they are packed
+        mask, dims = op.strided_slice(mask, [0], [0], [batch]), [batch]
     if dims[0] == batch * 2:
         column = ShapeExpr([batch, 1, 1, 1])
         ends, starts = (op.reshape(part, column) for part in op.split(mask, 2))
@@ -93,6 +106,16 @@ def _padding(node: Any, index: int, batch: Any, keys: Any) -> Any:
     if (dims[0] - batch).value not in (0, None):
         raise node.fail(f"a mask of shape {list(dims)} is not supported")
     return op.less(places, op.reshape(mask, ShapeExpr([dims[0], 1, 1, 1])))
+
+
+def _seen_before(node: Any, length: Any, keys: Any, past: Any) -> Any:
+    """Return which of `keys` each query sees: the past, and of new keys those up to its place.
+
+    The last query sees all of them, however many there are, as in onnxruntime.
+    """
+    rows = op.expand_dims(_places(node, length, "int64"), 1)
+    before = op.less_equal(_places(node, keys, "int64"), op.add(rows, _size(past)))
+    return op.expand_dims(op.logical_or(before, op.equal(rows, _size(length - 1))), 0)
 
 
 def _with_past(node: Any, past: Any, new: Any) -> Any:
@@ -105,27 +128,35 @@ def multi_head_attention(node: Any) -> Any:
     heads = node.attrs["num_heads"]
     if node.ndim() != 3 or not node.has(1) or not node.has(2):
         raise node.fail("packed queries, keys and values are not supported")
+    if node.has(8) or node.has(9):
+        raise node.fail("caches longer than what is in them are not supported")
     tensors = [node.x(i) for i in range(3)]
     if node.has(3):
         sizes = [node.dims(i)[-1] * (heads if node.ndim(i) == 4 else 1) for i in range(3)]
-        biases = _split(node, node.x(3), [size.value for size in sizes], 0)
-        tensors = [op.add(x, bias) for x, bias in zip(tensors, biases, strict=True)]
+        biases = _split(node, node.x(3), _known(node, *sizes), 0)
+        # Keys and values that have heads already have their biases in them.
+        tensors = [
+            op.add(x, bias) if node.ndim(i) == 3 else x
+            for i, (x, bias) in enumerate(zip(tensors, biases, strict=True))
+        ]
     query = _heads(node, tensors[0], heads)
     key, value = (
         x if node.ndim(1 + i) == 4 else op.permute_dims(_heads(node, x, heads), [0, 2, 1, 3])
         for i, x in enumerate(tensors[1:])
     )
+    key, causal, seen = node.emit(key), None, None
+    length, added = node.dims()[1], _dims(key)[2]
     if node.has(6):
         key, value = _with_past(node, node.x(6), key), _with_past(node, node.x(7), value)
-    key, value = node.emit(key), node.emit(value)
-    mask = _padding(node, 4, node.dims()[0], _dims(key)[2])
+    value, keys = node.emit(value), _dims(key)[2]
+    if node.attrs.get("unidirectional", 0) and length == added:
+        causal = "BottomRight"
+    elif node.attrs.get("unidirectional", 0):
+        seen = _seen_before(node, length, keys, node.dims(6)[2] if node.has(6) else 0)
+    mask = _padding(node, 4, node.dims()[0], keys)
     biases = [node.x(5)] if node.has(5) else []
-    causal = bool(node.attrs.get("unidirectional", 0))
-    return [
-        _attend(node, query, key, value, padding=mask, biases=biases, causal=causal),
-        key,
-        value,
-    ]
+    y = _attend(node, query, key, value, padding=mask, biases=biases, causal=causal, mask=seen)
+    return [y, key, value]
 
 
 def self_attention(node: Any, x: Any, weights: Any, bias: Any, mask: int, past: int) -> Any:
@@ -133,12 +164,12 @@ def self_attention(node: Any, x: Any, weights: Any, bias: Any, mask: int, past: 
     heads = node.attrs["num_heads"]
     if node.attrs.get("do_rotary"):
         raise node.fail("do_rotary is not supported")
+    if node.attrs.get("past_present_share_buffer"):
+        raise node.fail("past_present_share_buffer is not supported")
     projected = op.matmul(x, weights)
     projected = node.emit(projected if bias is None else op.add(projected, bias))
     batch, _, width = _dims(projected)
-    if width.value is None:
-        raise node.fail("the width of the weights has to be known at import")
-    sizes = node.attrs.get("qkv_hidden_sizes") or [width.value // 3] * 3
+    sizes = node.attrs.get("qkv_hidden_sizes") or [_known(node, width)[0] // 3] * 3
     query, key, value = (_heads(node, x, heads) for x in _split(node, projected, sizes, 2))
     key, value = (op.permute_dims(x, [0, 2, 1, 3]) for x in (key, value))
     if node.has(past):
@@ -147,7 +178,7 @@ def self_attention(node: Any, x: Any, weights: Any, bias: Any, mask: int, past: 
     key, value = node.emit(key), node.emit(value)
     seen = _padding(node, mask, batch, _dims(key)[2])
     biases = [node.x(5)] if node.op_type == "Attention" and node.has(5) else []
-    causal = bool(node.attrs.get("unidirectional", 0))
+    causal = "BottomRight" if node.attrs.get("unidirectional", 0) else None
     y = _attend(node, query, key, value, padding=seen, biases=biases, causal=causal)
     return [y, op.stack([key, value], 0)] if node.wants(1) else y
 
@@ -162,9 +193,7 @@ def attention(node: Any) -> Any:
 def _rotated(node: Any, x: Any, angles: Sequence[Any], interleaved: bool) -> Any:
     """Return (batch, length, heads, depth) rotated by angles of (batch, length, half)."""
     x = node.emit(x)
-    depth, half = _dims(x)[3].value, _dims(angles[0])[-1].value
-    if depth is None or half is None:
-        raise node.fail("the depth of heads has to be known at import")
+    depth, half = _known(node, _dims(x)[3], _dims(angles[0])[-1])
     cos, sin = (node.emit(op.expand_dims(each, -2)) for each in angles)
     begins, ends, stride = (
         ([0, 1], [2 * half - 1, 2 * half], 2) if interleaved else ([0, half], [half, 2 * half], 1)
@@ -221,7 +250,7 @@ def group_query_attention(node: Any) -> Any:
     if node.has(1):
         tensors = [node.x(i) for i in range(3)]
     else:
-        depth = width.value // (heads + 2 * groups)
+        depth = _known(node, width)[0] // (heads + 2 * groups)
         tensors = _split(node, node.x(), [depth * each for each in (heads, groups, groups)], 2)
     counts = (heads, groups, groups)
     query, key, value = (_heads(node, x, n) for x, n in zip(tensors, counts, strict=True))
@@ -230,7 +259,14 @@ def group_query_attention(node: Any) -> Any:
                                   const(0, "int32")))  # fmt: skip
     rows = node.emit(op.add(before, op.expand_dims(_places(node, length), 0)))
     if attrs.get("do_rotary"):
-        places = node.x(9) if node.has(9) else rows
+        places = rows
+        if node.has(9):  # of a prompt the first one counts, as in onnxruntime
+            first = op.reshape(
+                op.take(op.reshape(node.x(9), (-1,)), const([0], "int64"), 0), (1, 1)
+            )
+            prompt = op.add(first, op.expand_dims(_places(node, length, "int64"), 0))
+            is_prompt = op.equal(op.astype(node.x(6), "int64"), _size(length))
+            places = op.where(is_prompt, prompt, node.x(9))
         angles = [node.emit(op.take(node.x(i), places, 0)) for i in (7, 8)]
         way = bool(attrs.get("rotary_interleaved", 0))
         query, key = (_rotated(node, x, angles, way) for x in (query, key))
@@ -264,7 +300,10 @@ def _attend_by_scores(
     """Return attention whose scores have a soft cap, or a sink, a score of no key, in each head."""
     attrs, dtype = node.attrs, node.dtype()
     (batch, length, heads, depth), (_, groups, keys, _) = _dims(node.emit(query)), _dims(key)
-    scale, cap = attrs.get("scale", 0.0) or float(depth.value) ** -0.5, attrs.get("softcap", 0.0)
+    scale, cap = (
+        attrs.get("scale", 0.0) or _known(node, depth)[0] ** -0.5,
+        attrs.get("softcap", 0.0),
+    )
     by_group = ShapeExpr([batch, groups, heads // groups * length, depth])
     scores = op.matmul(
         op.reshape(op.permute_dims(query, [0, 2, 1, 3]), by_group),

@@ -51,7 +51,7 @@ def _transposed(node: Any, index: int, swaps: bool, moves_batch: bool) -> Any:
 
 _ACTIVATIONS = {
     "LeakyRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Elu": ("alpha",), "Relu": (),
-    "Tanh": (), "Sigmoid": (), "Softplus": (), "Softsign": (),
+    "Tanh": (), "Sigmoid": (), "Softplus": (), "Softsign": (), "HardSwish": (),
 }  # fmt: skip
 
 
@@ -130,15 +130,35 @@ def qlinear_binary(node: Any) -> Any:
     return _quantized(node, node.apply(name, _dequantized(node, 0), _dequantized(node, 3)), 6)
 
 
-@converts(_MS, "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "QLinearAveragePool",
-          "QLinearGlobalAveragePool")  # fmt: skip
+@converts(_MS, "QLinearSigmoid", "QLinearLeakyRelu")
 def qlinear_unary(node: Any) -> Any:
     """Compute with a tensor as floats, and quantize the result."""
-    if node.attrs.get("channels_last"):
-        raise node.fail("channels_last is not supported")
-    names = (*_WINDOW, "alpha", "axis", "ceil_mode", "count_include_pad")
     name = node.op_type.removeprefix("QLinear")
-    return _quantized(node, node.apply(name, _dequantized(node, 0), **_attrs(node, *names)), 3)
+    return _quantized(node, node.apply(name, _dequantized(node, 0), **_attrs(node, "alpha")), 3)
+
+
+@converts(_MS, "QLinearSoftmax")
+def qlinear_softmax(node: Any) -> Any:
+    """Return the quantized softmax; before opset 13 of all axes from one on."""
+    x, axis = _dequantized(node, 0), node.normalized(node.attrs.get("axis", -1), node.ndim())
+    if node.attrs.get("opset", 13) >= 13:
+        return _quantized(node, node.apply("Softmax", x, axis=axis), 3)
+    flat = node.apply("Softmax", node.apply("Flatten", x, axis=axis), axis=1)
+    return _quantized(
+        node, of_expr(node.emit(op.reshape(materialize(flat), ShapeExpr(node.dims())))), 3
+    )
+
+
+@converts(_MS, "QLinearAveragePool", "QLinearGlobalAveragePool")
+def qlinear_pool(node: Any) -> Any:
+    """Return quantized means of windows, or of all of each channel."""
+    x, rank = _dequantized(node, 0), node.ndim()
+    last = bool(node.attrs.get("channels_last"))
+    x = node.apply("Transpose", x, perm=[0, rank - 1, *range(1, rank - 1)]) if last else x
+    names = (*_WINDOW, "ceil_mode", "count_include_pad")
+    y = node.apply(node.op_type.removeprefix("QLinear"), x, **_attrs(node, *names))
+    y = node.apply("Transpose", y, perm=[0, *range(2, rank), 1]) if last else y
+    return _quantized(node, y, 3)
 
 
 @converts(_MS, "QLinearReduceMean")
@@ -166,10 +186,10 @@ def qlinear_where(node: Any) -> Any:
 @converts(_MS, "QGemm")
 def qgemm(node: Any) -> Any:
     """Multiply quantized matrices and add a bias of integers; quantize where a scale says so."""
-    x, w = _dequantized(node, 0), _dequantized_columns(node)
-    y = node.apply("Gemm", x, w, alpha=node.attrs.get("alpha", 1.0), **_attrs(node, "transA"))
+    x, w, alpha = _dequantized(node, 0), _dequantized_columns(node), node.attrs.get("alpha", 1.0)
+    y = node.apply("Gemm", x, w, alpha=alpha, **_attrs(node, "transA"))
     if node.has(6):
-        scale = op.multiply(node.x(1), node.x(4))
+        scale = op.multiply(op.multiply(node.x(1), node.x(4)), const(alpha, "float32"))
         bias = op.multiply(op.astype(node.x(6), "float32"), scale)
         y = of_expr(node.emit(op.add(materialize(y), bias)))
     return _quantized(node, y, 7) if node.has(7) else y
