@@ -37,7 +37,7 @@ def with_bodies(model: Model) -> Model:
             break
         _check(onnx, model)
         try:
-            proto = model.proto
+            proto = _with_function_defaults(onnx, model.proto)
             if not functions.intersection(ids):
                 proto = _typed(onnx, proto)
                 _fill_defaults(onnx, proto, set(ids), model)
@@ -132,6 +132,31 @@ def _fill_defaults(onnx: Any, proto: Any, ids: set[tuple[str, str]], model: Mode
         for name, each in schema.attributes.items():
             if name not in given and each.default_value.type:
                 node.attribute.append(each.default_value)
+
+
+def _with_function_defaults(onnx: Any, proto: Any) -> Any:
+    """Return a model whose calls of functions have the attributes that they leave out.
+
+    onnx's inliner leaves out the defaults of functions.
+    """
+    if not any(each.attribute_proto for each in proto.functions):
+        return proto
+    made = onnx.ModelProto()
+    made.CopyFrom(proto)
+    defaults = {(each.domain, each.name): each.attribute_proto for each in made.functions}
+
+    def fill(nodes: Any) -> None:
+        for node in nodes:
+            given = {each.name for each in node.attribute}
+            for each in defaults.get((node.domain, node.op_type), ()):
+                if each.name not in given:
+                    node.attribute.append(each)
+            for body in subgraphs(node):
+                fill(body.node)
+
+    for nodes in (made.graph.node, *(each.node for each in made.functions)):
+        fill(nodes)
+    return made
 
 
 def _ops(proto: Any) -> list[tuple[str, str]]:

@@ -143,3 +143,28 @@ def test_compare_names_the_first_node_that_differs(monkeypatch: pytest.MonkeyPat
     assert found.first.startswith("Relu 'r': largest error")
     with pytest.raises(ModelError, match=r"1 inputs \(x\), got 0"):
         relax_mlir.testing.compare(proto, ())
+
+
+def test_functions_have_defaults_of_attributes() -> None:
+    """The defaults reach calls in graphs, in branches and in other functions."""
+    made = parse_model("""<ir_version: 9, opset_import: ["" : 21, "my" : 1]>
+    g (float[n,4] x, bool c) => (float[n,4] y, float[n,4] z) {
+        y = my.outer(x)
+        z = If(c) <then_branch = t () => (float[n,4] u) { u = my.inner<alpha = 3.0>(x) },
+                   else_branch = e () => (float[n,4] v) { v = my.inner(x) }>
+    }
+    <domain: "my", opset_import: ["" : 21]> inner <axis: int = 0, alpha: float = 2.0> (a) => (b) {
+        k = Constant<value_float: float = @alpha>()
+        s = Softmax<axis: int = @axis>(a)
+        b = Mul(s, k)
+    }
+    <domain: "my", opset_import: ["" : 21, "my" : 1]> outer (a) => (b) { b = my.inner(a) }""")
+    before = made.SerializeToString()
+    main = relax_mlir.compile(made)
+    assert made.SerializeToString() == before
+    for n, condition in ((3, True), (1, False)):
+        x = normal(n, 4)
+        soft = np.exp(x) / np.exp(x).sum(0)
+        results = main(x, np.array(condition))
+        for result, factor in zip(results, (2, 3 if condition else 2), strict=True):
+            np.testing.assert_allclose(result, soft * factor, rtol=1e-5)
