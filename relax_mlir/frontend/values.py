@@ -152,11 +152,21 @@ def _expression(data: np.ndarray, dtype: str) -> Expr:
         return Constant(data)
     numbers = [SymExpr.of(each) for each in data.reshape(-1)]
     # A shape has no negative numbers, so it holds by how much they exceed what they are at least.
-    least = [min(number.lower_bound() or 0, 0) for number in numbers]
-    above = [number - low for number, low in zip(numbers, least, strict=True)]
+    bounds = [number.lower_bound() for number in numbers]
+    least = [min(bound or 0, 0) for bound in bounds]
+    above = [
+        number.max(0) if bound is None else number - low
+        for number, bound, low in zip(numbers, bounds, least, strict=True)
+    ]
     made = op.shape_to_tensor(ShapeExpr(above))
     if any(least):
         made = op.add(made, Constant(np.array(least, "int64")))
+    if None in bounds:
+        below = [
+            (-number).max(0) if bound is None else 0
+            for number, bound in zip(numbers, bounds, strict=True)
+        ]
+        made = op.subtract(made, op.shape_to_tensor(ShapeExpr(below)))
     if data.ndim != 1:
         made = op.reshape(made, data.shape)
     return made if dtype == "int64" else op.astype(made, dtype)

@@ -73,9 +73,14 @@ def _is_symbolic(*arrays: Any) -> bool:
 
 
 def _quotient(left: Any, right: Any) -> Any:
-    """Divide towards zero; symbolic sizes are not negative, so that theirs rounds down."""
+    """Divide towards zero; symbolic divisors are not negative."""
     if _symbolic(left, right):
-        return left // right
+        left, right = SymExpr.of(left), SymExpr.of(right)
+        if right.value is not None and right.value < 0:
+            return -_quotient(left, -right)
+        if _is_natural(left):
+            return left // right
+        return left.max(0) // right - (-left).max(0) // right
     if not right:
         return 0
     size = abs(int(left)) // abs(int(right))
@@ -83,7 +88,14 @@ def _quotient(left: Any, right: Any) -> Any:
 
 
 def _remainder(left: Any, right: Any) -> Any:
-    return left % right if _symbolic(left, right) else left - _quotient(left, right) * right
+    if _symbolic(left, right) and _is_natural(left) and _is_natural(right):
+        return left % right
+    return left - _quotient(left, right) * right
+
+
+def _is_natural(number: Any) -> bool:
+    bound = SymExpr.of(number).lower_bound()
+    return bound is not None and bound >= 0
 
 
 def _maximum(left: Any, right: Any) -> Any:

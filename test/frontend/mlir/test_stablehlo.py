@@ -381,6 +381,27 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {
         model(x, np.array(4, "int32"))
 
 
+def test_sizes_are_divided_towards_zero():
+    model = relax_mlir.compile("""
+func.func @main(%x: tensor<?xf32>) -> (tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %less = stablehlo.constant dense<-2> : tensor<i32>
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %m = stablehlo.negate %n : tensor<i32>
+  %d = stablehlo.subtract %five, %n : tensor<i32>
+  %0 = stablehlo.divide %m, %two : tensor<i32>
+  %1 = stablehlo.remainder %m, %two : tensor<i32>
+  %2 = stablehlo.divide %d, %less : tensor<i32>
+  %3 = stablehlo.remainder %d, %less : tensor<i32>
+  return %0, %1, %2, %3 : tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>
+}""")
+    for n in range(9):
+        rest = 5 - n
+        expected = [-(n // 2), -(n % 2), -int(rest / 2), int(np.fmod(rest, 2))]
+        assert [int(each) for each in model(np.zeros(n, "float32"))] == expected
+
+
 def test_portable_artifacts_and_exports():
     from relax_mlir.frontend.mlir.reading import read_module, stablehlo
 
