@@ -1,5 +1,6 @@
 """The operations of an MLIR program, one after another, as bindings of a Relax function."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,9 +79,10 @@ class Importer:
             return [SymExpr.of(each) for each in known]
         tensor = self.cast(op.reshape(materialize(value), (-1,)), "int64")
         dims = value.dims
-        count = 1 if not dims else dims[0].value
-        if count is None:
+        counts = [dim.value for dim in dims or ()]
+        if None in counts:
             raise ExprError("a shape of unknown rank is computed")
+        count = math.prod(counts)
         symbols = [self.names.fresh("size") for _ in range(count)]
         shape = self.builder.emit(op.tensor_to_shape(tensor))
         self.builder.match_cast(shape, ShapeType(symbols))
@@ -128,16 +130,20 @@ class Importer:
         """Return what an operand is a repetition of, None for other operands."""
         return self._narrow.get(self.op.operands[index])
 
-    def check(self, condition: Value, message: str) -> list[Value]:
+    def check(self, condition: Value, message: str, values: Sequence[Value] = ()) -> list[Value]:
         """Have a condition checked, now or at run time; there is no result.
+
+        Args:
+            condition: a scalar.
+            message: what does not hold, with places such as `{0}` for values.
+            values: numbers in the message.
 
         Raises:
             ExprError: it is known not to hold.
         """
         if condition.array is None:
-            holds = op.reshape(self.cast(materialize(condition), "int64"), (1,))
-            shape = self.emit(op.tensor_to_shape(holds))
-            self.builder.match_cast(shape, ShapeType([1]))
+            shown = [self.emit(materialize(each)) for each in values]
+            self.emit(op.assert_op(self.emit(materialize(condition)), shown, message))
         elif not condition.array.all():
             raise ExprError(f"what is asserted does not hold: {message}")
         return []

@@ -62,9 +62,16 @@ def recurrent(x):
     return step[0], jnp.sort(values), jnp.argmax(x, -1), places
 
 
+def windows(x):
+    """Windows of symbolic sizes: all rows before each, and what SAME pads."""
+    mean = jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 3, 3), (1, 2, 2), "SAME")
+    return jnp.cumsum(x, 1), jnp.nonzero(x[0, 0] > 0, size=2)[0], mean
+
+
 CASES = [
     (transformer, "b, s", np.int32, [(2, 5), (3, 9)]),
     (network, "b, 12, 12, 3", np.float32, [(2, 12, 12, 3), (5, 12, 12, 3)]),
+    (windows, "b, s, n", np.float32, [(2, 5, 4), (1, 6, 3)]),
     (recurrent, "b, 6, 7", np.float32, [(2, 6, 7), (4, 6, 7)]),
 ]
 

@@ -5,6 +5,10 @@ from typing import Any
 
 from relax_mlir.frontend.mlir.legalized import legalized
 from relax_mlir.frontend.mlir.needs import refuses
+from relax_mlir.frontend.mlir.stablehlo.reduce import (
+    DYNAMIC_REDUCE_WINDOW,
+    dynamic_reduce_window,
+)
 from relax_mlir.frontend.mlir.types import python_value
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import Value, materialize, of_expr
@@ -102,21 +106,25 @@ def call(m: Any) -> Any:
     return m.run_function(name, [m.value(index) for index in range(len(m.op.operands))])
 
 
+_ANNOTATIONS = (
+    "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+)  # fmt: skip
+
+
 @converts("stablehlo", "custom_call")
 def _custom_call(m: Any) -> Any:
-    """Take the calls that are checks of JAX and annotations; others were reported by name."""
-    if m.attr("call_target_name") != "shape_assertion":
-        return [m.value(index) for index in range(len(m.op.results))]
-    return m.check(m.value(0), m.attr("error_message", ""))
-
-
-_CUSTOM_CALLS = (
-    "shape_assertion", "Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
-    "annotate_device_placement",
-)  # fmt: skip
+    """Take the calls that JAX makes of operations, checks and annotations."""
+    target = m.attr("call_target_name")
+    if target == "shape_assertion":
+        values = [m.value(index) for index in range(1, len(m.op.operands))]
+        return m.check(m.value(0), m.attr("error_message", ""), values)
+    if target == DYNAMIC_REDUCE_WINDOW:
+        return dynamic_reduce_window(m)
+    return [m.value(index) for index in range(len(m.op.results))]
 
 
 @refuses("stablehlo.custom_call")
 def _unknown_call(op: Any) -> str:
     target = python_value(op.attributes["call_target_name"])
-    return "" if target in _CUSTOM_CALLS else f"it calls '{target}'"
+    known = (*_ANNOTATIONS, "shape_assertion", DYNAMIC_REDUCE_WINDOW)
+    return "" if target in known else f"it calls '{target}'"

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.relax.conv_geometry import SPATIAL
+from relax_mlir.errors import ExprError
 from relax_mlir.frontend.mlir.legalized import legalized
 from relax_mlir.frontend.mlir.stablehlo.regions import combiner, compared
+from relax_mlir.frontend.mlir.stablehlo.shape import padded
 from relax_mlir.frontend.registry import converts
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import const
+from relax_mlir.relax.expr import Constant, const
 
 # The reduction, what joins it with the first value, and the first value that changes nothing.
 _REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
@@ -28,9 +30,9 @@ _POOLS = {
 }
 
 
-def _kind(m: Any) -> str | None:
+def _kind(m: Any, region: Any) -> str | None:
     """Return by what a region with one pair of arguments reduces, None for other regions."""
-    kind = combiner(m.op.regions[0])
+    kind = combiner(region)
     if m.dtype() == "bool":
         kind = _OF_BOOLS.get(kind or "", kind)
         return kind if kind in ("and", "or") else None
@@ -39,7 +41,7 @@ def _kind(m: Any) -> str | None:
 
 @converts("stablehlo", "reduce")
 def _reduce(m: Any) -> Any:
-    kind = _kind(m)
+    kind = _kind(m, m.op.regions[0])
     if kind is None:
         return legalized(m)
     reduce, join, neutral = _REDUCTIONS[kind]
@@ -52,7 +54,8 @@ def _reduce(m: Any) -> Any:
 
 def _is_number(m: Any, index: int, number: float) -> bool:
     """Whether an operand is known to be a number; an infinity is the end of an integer range."""
-    array = m.value(index).array
+    value = m.value(index)
+    array = value.expr.data.numpy() if isinstance(value.expr, Constant) else value.array
     if array is None or array.size != 1:
         return False
     result = array.reshape(-1)[0]
@@ -64,7 +67,7 @@ def _is_number(m: Any, index: int, number: float) -> bool:
 
 @converts("stablehlo", "reduce_window")
 def _reduce_window(m: Any) -> Any:
-    kind = _kind(m) if len(m.op.results) == 1 else None
+    kind = _kind(m, m.op.regions[0]) if len(m.op.results) == 1 else None
     rank = len(m.attr("window_dimensions"))
     ones = [1] * rank
     window = m.attr("window_dimensions")
@@ -72,32 +75,72 @@ def _reduce_window(m: Any) -> Any:
     spread = m.attr("window_dilations") or ones
     pairs = m.attr("padding")
     edges = [[0, 0]] * rank if pairs is None else np.asarray(pairs).reshape(rank, 2).tolist()
-    cumulated = _cumulated(m, kind, window, strides, edges)
+    inner = m.attr("base_dilations") or ones
+    cumulated = _cumulated(m, kind, window, [*strides, *spread, *inner], edges)
     if cumulated is not None:
         return cumulated
-    moving = [
-        axis for axis in range(rank) if (window[axis], strides[axis], edges[axis]) != (1, 1, [0, 0])
-    ]
-    is_plain = (m.attr("base_dilations") or ones) == ones and "float" in m.dtype()
     is_padded = any(max(pair) > 0 for pair in edges)
-    has_negative = any(min(pair) < 0 for pair in edges)
-    if kind not in _POOLS or not is_plain or len(moving) > 3 or has_negative:
+    if (
+        inner != ones
+        or any(min(pair) < 0 for pair in edges)
+        or (is_padded and rank < 2)
+        or (len(m.op.results) == 1 and not _starts_neutral(m, kind))
+    ):
         return legalized(m)
-    if not _is_number(m, 1, _REDUCTIONS[kind][2]) or (is_padded and rank < 2):
-        return legalized(m)
-    others = [axis for axis in range(rank) if axis not in moving]
-    if not moving or len(others) > 2:
-        return legalized(m)
-    return _pooled(m, kind, moving, others, window, strides, spread, edges)
+    made = _pooled(m, kind, m.x(0), window, strides, spread, edges)
+    return legalized(m) if made is None else made
+
+
+# What JAX calls for windows, strides or padding of symbolic sizes.
+DYNAMIC_REDUCE_WINDOW = "stablehlo.dynamic_reduce_window"
+
+
+def dynamic_reduce_window(m: Any) -> Any:
+    """Return a reduction over windows whose sizes are operands.
+
+    Raises:
+        ExprError: no operation of Relax is like it.
+    """
+    called = m.functions.get((m.attr("called_computations") or [""])[0])
+    made = None
+    if len(m.op.operands) == 7 and called is not None:
+        kind = _kind(m, called.regions[0])
+        window, strides, inner, spread, flat = (m.sizes(index) for index in range(2, 7))
+        edges = [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)]
+        made = _cumulated(m, kind, window, [*strides, *inner, *spread], edges)
+        static = [each.value for each in (*window, *strides, *spread)]
+        if made is None and None not in static and _starts_neutral(m, kind):
+            rank = len(window)
+            before, after = zip(*edges, strict=True)
+            x = m.emit(padded(m, m.x(0), m.x(1), before, after, [each - 1 for each in inner]))
+            sizes = (static[i : i + rank] for i in (0, rank, 2 * rank))
+            made = _pooled(m, kind, x, *sizes, [[0, 0]] * rank)
+    if made is None:
+        raise ExprError("windows of symbolic sizes are sums or products of all before, or pooling")
+    return made
+
+
+def _starts_neutral(m: Any, kind: str | None) -> bool:
+    return kind in _POOLS and _is_number(m, 1, _REDUCTIONS[kind][2])
 
 
 def _pooled(
-    m: Any, kind: str, moving: list[int], others: list[int], window: list[int],
+    m: Any, kind: str | None, x: Any, window: list[int],
     strides: list[int], spread: list[int], edges: list[list[int]],
-) -> Any:  # fmt: skip
-    """Return the pooling that a reduction over windows is; a sum is a mean times its count."""
+) -> Any | None:  # fmt: skip
+    """Return the pooling that a reduction over windows is; a sum is a mean times its count.
+
+    Returns:
+        None where there is no such pooling.
+    """
+    rank = len(window)
+    moving = [
+        axis for axis in range(rank) if (window[axis], strides[axis], edges[axis]) != (1, 1, [0, 0])
+    ]
+    others = [axis for axis in range(rank) if axis not in moving]
+    if kind not in _POOLS or "float" not in m.dtype() or not 0 < len(moving) < 4 or len(others) > 2:
+        return None
     letters = SPATIAL[len(moving)]
-    x: Any = m.x(0)
     names = dict(zip(moving, letters, strict=True)) | dict(zip(others, "NC", strict=False))
     layout = "".join(names[axis] for axis in range(x.ty.ndim))
     for letter in "NC"[len(others) :]:
@@ -119,16 +162,24 @@ def _pooled(
     return op.squeeze(made, axis=list(range(2 - len(others)))) if len(others) < 2 else made
 
 
-def _cumulated(m: Any, kind: Any, window: Any, strides: Any, edges: Any) -> Any | None:
-    """Return the cumulative sum or product that windows over all elements before each are."""
+def _cumulated(m: Any, kind: Any, window: Any, steps: Any, edges: Any) -> Any | None:
+    """Return the cumulative sum or product that windows over all elements before each are.
+
+    Args:
+        m: the operation.
+        kind: by what it reduces.
+        window: sizes.
+        steps: strides and dilations: all are 1.
+        edges: the padding of each axis.
+    """
     scans = {"add": op.cumsum, "multiply": op.cumprod}
     dims = m.dims(0)
     moving = [axis for axis, size in enumerate(window) if size != 1]
-    if kind not in scans or len(moving) != 1 or any(each != 1 for each in strides):
+    if kind not in scans or len(moving) != 1 or any(each != 1 for each in steps):
         return None
     (axis,) = moving
-    size, others = dims[axis].value, [pair for i, pair in enumerate(edges) if i != axis]
-    if size is None or window[axis] != size or any(pair != [0, 0] for pair in others):
+    size, others = dims[axis], [pair for i, pair in enumerate(edges) if i != axis]
+    if size != window[axis] or any(pair != [0, 0] for pair in others):
         return None
     if not _is_number(m, 1, _REDUCTIONS[kind][2]):
         return None
