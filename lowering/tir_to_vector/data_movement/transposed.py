@@ -70,11 +70,15 @@ class TransposeWriter(NestWriter):
         known = all(it.extent.value is not None for it in flat.iters)
         most = _MAX_LANES if known else _MAX_LANES // 2
         self.lanes: int = min(self.lanes, most if emit.isa.tables else _MAX_HEIGHT)
-        self.height: int = min(self.lanes, _MAX_HEIGHT)
+        # Of the squares that are transposed; they fit registers.
+        self._side: int = min(self.lanes, _MAX_HEIGHT)
+        self.height: int = self._side
         self._far = streams(self)
         if self._far is not False:
-            # Non-temporal stores fill whole lines.
-            self.lanes = max(self.lanes, 8 * _LINE // self.bits(flat.store))
+            # Non-temporal stores fill whole lines, and lines are read once.
+            line = 8 * _LINE // self.bits(flat.store)
+            self.lanes = max(self.lanes, line)
+            self.height = max(self.height, min(line, _MAX_HEIGHT))
         self.along, self.across = along
         self.inner: set[int] = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
@@ -230,39 +234,42 @@ class TransposeWriter(NestWriter):
         is_far: bool = False, non_temporal: bool = False, edge: tuple[Index, Index] | None = None,
     ) -> None:  # fmt: skip
         """Write a tile; with an edge a square one of what exists."""
-        emit, height = self.emit, self.height
-        lanes = self.lanes if edge is None else height
-        masks: dict[str, list[ir.Value]] = {}
+        emit, height, side = self.emit, self.height, self._side
+        lanes, parts = self.lanes if edge is None else height, range(0, height, side)
+        loads: list[list[ir.Value | None]] = [[None] * lanes] * len(parts)
+        stores: list[ir.Value | None] = [None] * height
         if edge is not None:
             across, down = (end - at for end, at in zip(edge, (column, row), strict=True))
-            masks = {
-                "load": self._masks(lanes, across, height, down),
-                "store": self._masks(height, down, lanes, across),
-            }
-        self._tiles = {}
-        for op in self.flat.accesses:
-            if not self._reads_across(op):
-                continue
+            loads = [self._masks(lanes, across, side, down - part) for part in parts]
+            stores = self._masks(height, down, lanes, across)
+        lines: dict[ir.Operation, list[list[ir.Value]]] = {}
+        for op in filter(self._reads_across, self.flat.accesses):
             base = self.bases[op]
-            type_ = ir.VectorType.get([height], base.type.element_type)
+            type_ = ir.VectorType.get([side], base.type.element_type)
             stride = emit.size(self.flat.accesses[op].strides[self.along])
             first, _ = self._address(op, Lanes({**env, self.across: row, self.along: column}))
             ahead = _AHEAD * _LINE // (self.bits(op) // 8)
-            pieces = []
-            for lane in range(lanes):
+            lines[op] = []
+            for lane, masks in enumerate(zip(*loads, strict=True)):
                 place = first + lane * stride
-                mask = masks["load"][lane] if masks else None
-                pieces.append(emit.vector_load(base, [place], type_, mask))
+                line = [
+                    emit.vector_load(base, [place + part], type_, mask)
+                    for part, mask in zip(parts, masks, strict=True)
+                ]
+                # Later squares would read lines again that L1 may have no room for.
+                lines[op].append(emit.register_barrier(line) if len(parts) > 1 else line)
                 if is_far:
                     emit.prefetch(base, place + ahead, far=True)
-            joined = [join(emit, pieces[i::height]) for i in range(height)]
-            self._tiles[op] = transpose_tile(emit, joined)
-        for self._row in range(height):
-            at = row + self._row
-            # No mask keeps a row beyond the end from reading what all of its elements take.
-            inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
-            mask = masks["store"][self._row] if masks else None
-            self.chunk(Lanes(inner, column, lanes, mask), non_temporal)
+        for number, part in enumerate(parts):
+            for op, read in lines.items():
+                pieces = [line[number] for line in read]
+                joined = [join(emit, pieces[i::side]) for i in range(side)]
+                self._tiles[op] = transpose_tile(emit, joined)
+            for self._row in range(side):
+                at = row + (part + self._row)
+                # No mask keeps a row beyond the end from reading what all of its elements take.
+                inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
+                self.chunk(Lanes(inner, column, lanes, stores[part + self._row]), non_temporal)
         self._tiles = {}
 
     def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:

@@ -123,6 +123,13 @@ func.func @any(%A: memref<?xf32> {tir.name = "A", tir.dtype = "float32", tir.sha
 // TWO: omp.parallel
 // TWO: %[[NEAR:.*]] = arith.addi %{{.*}}, %c8
 // TWO-NEXT: arith.divui %[[NEAR]], %c16
+// Vectors of half a line read lines once.
+// HALF-LABEL: func.func @transposed
+// HALF: vector.load {{.*}} vector<8xf32>
+// HALF: vector.load {{.*}} vector<8xf32>
+// HALF-NEXT: llvm.inline_asm has_side_effects
+// HALF: memref.prefetch
+// HALF-COUNT-16: nontemporal = true
 func.func @transposed(%A: memref<4096x4096xf32> {tir.name = "A", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>},
                   %B: memref<4096x4096xf32> {tir.name = "B", tir.dtype = "float32", tir.shape = #relax.dims<[], #s>}) attributes {tir.prim_func} {
   %n = arith.constant 4096 : index
