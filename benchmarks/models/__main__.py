@@ -98,7 +98,7 @@ def _measure(given, name, folder, threads, row, seconds):
         python = sys.executable if framework in OURS else given.peers_python
         found[framework] = _ask(python, {
             "do": "run", "folder": str(folder), "row": row, "threads": threads,
-            "framework": framework, "seconds": seconds,
+            "framework": framework, "seconds": seconds, "target": given.target,
         })  # fmt: skip
     return found
 

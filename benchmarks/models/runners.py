@@ -3,6 +3,7 @@
 Ours needs nothing but relax-mlir; the others import their frameworks.
 """
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,8 +73,8 @@ def openvino(folder: Path, inputs: list[np.ndarray], threads: int) -> Any:
     return call
 
 
-def iree(folder: Path, inputs: list[np.ndarray], threads: int) -> Any:
-    """IREE's code for this CPU; what was compiled is kept."""
+def iree(folder: Path, inputs: list[np.ndarray], threads: int, target: str = "llvm") -> Any:
+    """IREE's code for the target's CPU, or for this one; what was compiled is kept."""
     import iree.runtime as rt
 
     if threads > 1:
@@ -81,12 +82,12 @@ def iree(folder: Path, inputs: list[np.ndarray], threads: int) -> Any:
     device = rt.get_device("local-task" if threads > 1 else "local-sync")
     path, tools = folder / "model.vmfb", Path(sys.executable).parent
     if not path.exists():
-        text = folder / "model.mlir"
+        text, cpu = folder / "model.mlir", re.search(r"-mcpu=(\S+)", target)
         subprocess.run([tools / "iree-import-onnx", folder / "model.onnx", "-o", text], check=True)
         command = [
             tools / "iree-compile", text, "-o", f"{path}.new", "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-opt-level=O3",
-            "--iree-llvmcpu-target-cpu=host", "--iree-opt-data-tiling=true",
+            f"--iree-llvmcpu-target-cpu={cpu[1] if cpu else 'host'}", "--iree-opt-data-tiling=true",
         ]  # fmt: skip
         subprocess.run(command, check=True)
         Path(f"{path}.new").rename(path)

@@ -80,6 +80,8 @@ def run(folder, order):
     name = order["framework"]
     if name == "static":
         call = OURS["ours"](folder, inputs, order["threads"], f"static-{order['row']}")
+    elif name == "iree":
+        call = PEERS[name](folder, inputs, order["threads"], order["target"])
     else:
         call = {**OURS, **PEERS}[name](folder, inputs, order["threads"])
     loaded = perf_counter() - start
