@@ -14,6 +14,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_elements import (
+    READ_AHEAD,
     WIDE,
     ElementWriter,
     Lanes,
@@ -266,6 +267,9 @@ class NestWriter(ElementWriter):
         """
         self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))
+        is_static = all(it.extent.value is not None for it in self.flat.iters)
+        if is_static and self.is_plain and not counters and self.flat.total is not None:
+            self.fetch_all(self.machine.l3_bytes, READ_AHEAD)
         if not counters and is_split(self):
             reduce_split(self)
             return
@@ -292,7 +296,7 @@ class NestWriter(ElementWriter):
                 self.distribution = LoopDistribution.of(self) if is_whole else None
                 may_fetch = is_whole and self.machine.prefetches_l3 and self.computes_functions
                 if may_fetch and streams(self) is False:
-                    self.fetch_all()
+                    self.fetch_all(self.machine.far_bytes)
                 self._maps(env, free)
                 return
             if self.is_plain and goes_in_blocks(self, free, reductions):
