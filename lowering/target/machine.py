@@ -104,6 +104,15 @@ class Machine:
         return 2 * self.l2_bytes
 
     @property
+    def vector_units(self) -> float:
+        """Vector instructions of all kinds that a core runs in a cycle, in loops of functions.
+
+        Vectors of a whole line take two units of most cores. Of three for shorter ones, two and a
+        half are kept busy (Zen 4, exponentials and what uses them).
+        """
+        return 2.5 if self.vector_bits < 8 * self.isa.line_bytes else 2
+
+    @property
     def prefetches_l3(self) -> bool:
         """Whether rows and maps that are in L3 are to be prefetched.
 

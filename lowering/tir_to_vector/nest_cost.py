@@ -8,6 +8,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
+from relax_mlir.lowering.walk import defining_op
 
 # Functions of dozens of instructions, and of one or a few.
 _LONG = frozenset(
@@ -29,7 +30,9 @@ FMA_LATENCY = 8
 # Instructions of elementary functions of float32, as the loops of test/support/inner_loops.py have
 # them: multiplications and FMAs, and others. First with permutes from tables in registers, then
 # without, where others are also what 16 registers spill.
+_OF_DIFFERENCE = "exponential of a difference, as in softmax"
 _COUNTS = {
+    _OF_DIFFERENCE: ((6, 4), (8, 5)),
     "math.exp": ((6, 4), (11, 6)),
     "math.exp2": ((6, 4), (11, 6)),
     "math.erf": ((5, 13), (24, 26)),
@@ -40,13 +43,13 @@ _COUNTS = {
     "math.log1p": ((15, 13), (15, 22)),
 }
 _FUNCTION, _LONG_FUNCTION = (10, 10), (30, 30)
-# Vector instructions of all kinds in a cycle; more units than that are not kept busy.
-_UNITS = 2
 _PRODUCTS = frozenset(("arith.mulf", "arith.muli", "math.fma"))
 # With what hands on a NaN.
 _EXTREMES = frozenset(("arith.maximumf", "arith.minimumf"))
-# The only unit for these takes twice as many cycles for 32 bytes; others go on meanwhile.
-_DIVISIONS = {"arith.divf": 2.5, "math.sqrt": 3, "math.rsqrt": 5.5}
+# Cycles of the only unit for these, for 32 bytes; others go on meanwhile.
+_DIVISIONS = {"arith.divf": 5, "math.sqrt": 6, "math.rsqrt": 11}
+# Cycles of a load or a store that others hide in part.
+_ACCESS = 0.85
 # Bytes that a core loads in a cycle from memory, from L3, and from its own caches.
 _MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 6, 16, 64
 # The value of sizes that are not known.
@@ -89,13 +92,13 @@ def nest_work(flat: FlatNest, machine: Machine, size: Size) -> Work:
     """Return the work of a nest whose steps are computed one vector after the other."""
     count = machine.isa.lanes(bits_of(flat.value.type))
     ops, loads = _of_each_vector(flat)
-    counts = [_instructions(op.name, machine) for op in ops]
+    counts = [_instructions(_kind(op), machine) for op in ops]
     is_fused = bool(ops) and ops[-1].name == "arith.mulf"
     if flat.total is not None and not is_fused:
         counts.append((0, 1))
     divisions = sum(_DIVISIONS.get(op.name, 0) for op in ops) * machine.vector_bits / 256
-    cycles = _unit_cycles(counts, machine) + divisions * machine.fma_units
-    cycles += loads + (flat.total is None)
+    cycles = _unit_cycles(counts, machine) + _ACCESS * (loads + (flat.total is None))
+    cycles = max(cycles, divisions * machine.fma_units)
     return Work(_points(flat, size) / count * cycles, _bytes(flat, size))
 
 
@@ -142,13 +145,18 @@ def _of_each_vector(flat: FlatNest) -> tuple[list[ir.Operation], int]:
 
 
 def exp_cycles(machine: Machine) -> float:
-    """Return the cycles of an FMA unit for a vector of exponentials."""
-    return _unit_cycles([_instructions("math.exp", machine)], machine)
+    """Return the cycles of an FMA unit for a vector of exponentials of scores."""
+    return _unit_cycles([_instructions(_OF_DIFFERENCE, machine)], machine)
 
 
 def _unit_cycles(counts: Sequence[tuple[int, int]], machine: Machine) -> float:
     products, others = (sum(each[kind] for each in counts) for kind in range(2))
-    return max(products, (products + others) * machine.fma_units / _UNITS)
+    return max(products, (products + others) * machine.fma_units / machine.vector_units)
+
+
+def _kind(op: ir.Operation) -> str:
+    is_exp = op.name == "math.exp" and defining_op(op.operands[0], "arith.subf") is not None
+    return _OF_DIFFERENCE if is_exp else op.name
 
 
 def _instructions(name: str, machine: Machine) -> tuple[int, int]:

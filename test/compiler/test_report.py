@@ -140,6 +140,13 @@ def test_what_a_row_needs_once_is_not_expected_of_each_vector():
     assert sum(kernel.flops for kernel in once[0]) < sum(kernel.flops for kernel in each[0]) / 1.5
 
 
+def test_more_than_the_peak_is_expected_of_fewer_products():
+    weight = relax.const(np.ones((64, 64, 3, 3), "float32"))
+    mod = _module(lambda x: op.nn.conv2d(x, weight, padding=1), x=((1, 64, 56, 56), "float32"))
+    (row,) = _rows(mod).values()
+    assert int(re.search(r"FMA \d+ GFLOP/s +(\d+)%", row)[1]) > 100
+
+
 def test_sizes_that_cannot_be_are_refused():
     mod = _module(lambda x: op.exp(x[:-5]), x=(("n",), "float32"))
     assert all(" ms" in row for n in (2, 9) for row in _rows(mod, n=n).values())
@@ -194,6 +201,7 @@ def test_roofs_are_measured(vector_bits):
     assert all(roofs.loaded_flops(threads, 0.003) > 0 for threads in (1, 2))
     for size in (100, 1 << 20):
         assert 0 < roofs.bandwidth(size, 2, 0.003) < np.inf
+        assert 0 < roofs.reading(size, 2, 0.003) < np.inf
 
 
 WHILE = """

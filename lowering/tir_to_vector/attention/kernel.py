@@ -20,6 +20,7 @@ from relax_mlir.lowering.tir_to_vector.attention.setup import (
     VECTORS,
     Plan,
     ScoreMod,
+    find_pair_dot_product,
     tile_rows,
 )
 from relax_mlir.lowering.tir_to_vector.attention.softmax import (
@@ -41,7 +42,14 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, exp_cycles, step_cycles
+from relax_mlir.lowering.tir_to_vector.nest_cost import (
+    FMA_LATENCY,
+    Size,
+    Work,
+    bits_of,
+    exp_cycles,
+    step_cycles,
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ def _match(nests: Nests) -> Problem | str:
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     attention: Attention = problem.form
     places = (attention.query, attention.key, attention.value)
+    pairs = find_pair_dot_product(attention, machine)
     lanes = machine.isa.lanes(bits_of(attention.element))
 
     def few(emit: Emitter) -> bool | ir.Value:
@@ -98,14 +107,15 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         width = sum(map(size, (attention.depth, attention.width)))
         rows = math.prod(map(size, attention.outer)) * bits_of(attention.element) / 8
         moved = rows * (size(attention.rows) + size(attention.keys)) * width
-        return Work(points / lanes * (width * step_cycles(*tile) + exp_cycles(machine)), moved)
+        steps = width * step_cycles(*tile) / (1 if pairs is None else pairs.group)
+        return Work(points / lanes * (steps + exp_cycles(machine)), moved)
 
     rows = attention.rows.value
     most = tile_rows(machine.row_tiles[0] if rows is None else rows, machine)
     return [
         Candidate(
             "decode", lambda emit, _: DecodeAttention(attention, emit).write(),
-            partial(work, (1, 1)), (1, lanes), few,
+            partial(work, (1, FMA_LATENCY)), (1, lanes), few,
         ),
         Candidate(
             "blocks of queries", lambda emit, _: _Kernel(attention, emit).write(),

@@ -38,12 +38,22 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Problem,
     Writer,
 )
-from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, step_cycles, tile_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import (
+    FMA_LATENCY,
+    Size,
+    Work,
+    bits_of,
+    step_cycles,
+    tile_work,
+)
 
 # Steps of k for each column from which on a horizontal sum pays.
 _STEPS_EACH = 32
 # Rows from which on copying B pays.
 _MIN_ROWS = 16
+# Cycles of an FMA unit that the conversion of a vector of B to the type of the sum takes, by
+# `benchmarks/kernels.py --only w[48].*_1x4096`, Zen 4.
+_CONVERSION = 1.7
 # Rows whose epilogues are computed together.
 _TOGETHER = 16
 
@@ -78,6 +88,8 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     dot, tile = find_dot_product(gemm, machine), product_tile(gemm, machine)
     lanes, (m, *_) = machine.isa.lanes(bits_of(gemm.element)), _extents(gemm)
     rows = 1 if gemm.m is None else min(tile.rows, tile.rows if m is None else m)
+    widths = [bits_of(access.buffer.type.element_type) for access in gemm.flat.accesses.values()]
+    is_narrow = dot is None and min(widths) < bits_of(gemm.element)
 
     @cache
     def writer(emit: Emitter) -> GemmWriter:
@@ -96,7 +108,11 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     ) -> Candidate:
         def work(size: Size) -> Work:
             products = 1 if dot is None else dot.group
-            return tile_work(gemm.flat, machine, size, step_cycles(max(1, rows), vectors), products)
+            # One row has sums of several panels, and converts each element for one product.
+            each = step_cycles(rows, vectors) if rows > 1 else step_cycles(1, FMA_LATENCY)
+            if rows <= 1 and is_narrow:
+                each += _CONVERSION
+            return tile_work(gemm.flat, machine, size, each, products)
 
         return Candidate(name, write, work, (rows, vectors * lanes), when)
 

@@ -37,13 +37,23 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Nests,
     Problem,
 )
-from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
+from relax_mlir.lowering.tir_to_vector.nest_cost import (
+    Size,
+    Work,
+    bits_of,
+    nest_work,
+    tile_work,
+)
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.window import Padded, find_window
 
 Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
 # Taps from which on a window may be a whole image.
 _MIN_ELEMENTS = 16
+# Cycles of an FMA unit for a vector of a tap, with loads and shuffles; what skipped pixels add,
+# with permutes from tables and without; how many times as much a tap of two rows in a vector is.
+# They fit `benchmarks/kernels.py --only depthwise` on Zen 4, with vectors of 64 and of 32 bytes.
+_TAP, _SKIPPED, _PAIRED = 1.25, (0.5, 2), 1.3
 
 
 def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
@@ -120,13 +130,26 @@ def match_window(nests: Nests, match: Match) -> Problem | str:
     return Problem(result.nests, result, "window", result.flat.nest)
 
 
+def _work(pool: DepthwisePool, machine: Machine, rows: int, size: Size) -> Work:
+    """Return the work of a window, given the rows of outputs that share a vector."""
+    if pool.weight is None:
+        return nest_work(pool.flat, machine, size)
+    columns = rows * max(1, size(pool.flat.iters[pool.col].extent))
+    lanes = machine.isa.lanes(bits_of(pool.flat.value.type))
+    filled = columns / (-(-columns // lanes) * lanes)
+    skipped = _SKIPPED[0 if machine.isa.tables else 1]
+    tap = _TAP * (_PAIRED if rows > 1 else 1) + skipped * (pool.stride - 1)
+    return tile_work(pool.flat, machine, size, tap / filled)
+
+
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     pool: DepthwisePool = problem.form
-    work = partial(nest_work, pool.flat, machine)
 
     def kernel(
-        name: str, writer: type[DepthwisePoolWriter], when: Condition | None = None
-    ) -> Candidate:
+        name: str, writer: type[DepthwisePoolWriter], when: Condition | None = None,
+        rows: int = 1,
+    ) -> Candidate:  # fmt: skip
+        work = partial(_work, pool, machine, rows)
         return Candidate(name, lambda emit, machine: writer(pool, emit).write(), work, when=when)
 
     def paired(emit: Emitter) -> bool | ir.Value:
@@ -138,7 +161,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     sums = pool.weight is not None or pool.flat.combiner in SUMS
     if (sums or not is_separable(pool)) and reads_in_place(pool, machine):
         if max_paired_columns(pool, machine):
-            result.append(kernel("two rows in a vector", PairedRowsNchw, paired))
+            result.append(kernel("two rows in a vector", PairedRowsNchw, paired, 2))
         return [*result, kernel("planes in place", InPlaceNchw)]
     if is_separable(pool):
         return [*result, kernel("separable", SeparableNchw)]

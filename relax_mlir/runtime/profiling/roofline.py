@@ -70,6 +70,11 @@ _LINE_READ = """
 _LINE_WRITTEN = """
   %u{j} = getelementptr i8, ptr %to, i64 %d{j}
   store <16 x i32> %v{j}, ptr %u{j}, align 64{hint}"""
+# Lines read later, into L2: a core has more of them under way than loads alone.
+_AHEAD = """
+  %e{j} = add i64 %d{j}, 2048
+  %h{j} = getelementptr i8, ptr %from, i64 %e{j}
+  call void @llvm.prefetch.p0(ptr %h{j}, i32 0, i32 2, i32 1)"""
 _SUM = "  %s{j} = phi <16 x i32> [zeroinitializer, %outer], [%n{j}, %loop]"
 _SUMMED = """
   %n{j} = add <16 x i32> %s{j}, %v{j}"""
@@ -77,6 +82,9 @@ _SUM_KEPT = "  store volatile <16 x i32> %n{j}, ptr %to, align 64"
 # Ways to copy: what they are called, the hint of their stores, stretches.
 _PAST = ", !nontemporal !0"
 _COPIES = (("copy", "", 1), ("past1", _PAST, 1), ("past2", _PAST, 2), ("past4", _PAST, 4))
+# Ways to read: names, stretches, whether lines are prefetched.
+_READS = (("read", 1, False), ("ahead1", 1, True), ("ahead2", 2, True))
+_PREFETCH = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\n"
 
 
 class Roofs:
@@ -100,12 +108,15 @@ class Roofs:
         # Rows and vectors of a register tile that needs few loads, and leaves some registers.
         self._tile = (8, 3) if many else (5, 2)
         source = _fma_text(self._lanes, self._chains) + _loaded_text(self._lanes, *self._tile)
-        source += "".join(_walk_text(*way) for way in _COPIES) + _walk_text("reading", None, 1)
+        source += "".join(_walk_text(*way) for way in _COPIES)
+        source += "".join(
+            _walk_text(name, None, stretches, is_ahead) for name, stretches, is_ahead in _READS
+        )
         flags = features.flatten() + (",-prefer-256-bit" if self._lanes == 16 else "")
         machine = llvm.Target.from_triple(triple).create_target_machine(
             cpu=llvm.get_host_cpu_name(), features=flags, opt=3
         )
-        module = llvm.parse_assembly(source + "!0 = !{i32 1}\n")
+        module = llvm.parse_assembly(source + _PREFETCH + "!0 = !{i32 1}\n")
         self._engine: Any = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
         at = self._engine.get_function_address
@@ -122,7 +133,7 @@ class Roofs:
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
         )
         self._copies = [copy(at(name)) for name, _, _ in _COPIES]
-        self._reading = [copy(at("reading"))]
+        self._reads = [copy(at(name)) for name, _, _ in _READS]
         self._buffers: dict[tuple[int, int], list[list[np.ndarray]]] = {}
 
     def flops(self, threads: int = 1, seconds: float = 0.02) -> float:
@@ -154,7 +165,7 @@ class Roofs:
 
     def reading(self, total: float, threads: int = 1, seconds: float = 0.02) -> float:
         """Return the most bytes that are read in a second; arguments as those of `bandwidth`."""
-        return self._walked(self._reading, 1, total, threads, seconds)
+        return self._walked(self._reads, 1, total, threads, seconds)
 
     def _walked(
         self, kernels: Sequence[Any], buffers: int, total: float, threads: int, seconds: float
@@ -234,9 +245,9 @@ def _sums_text(
     return _SUMS.format(name=name, operands=operands, vector=vector, last=len(firsts) - 1, **texts)
 
 
-def _walk_text(name: str, hint: str | None, stretches: int) -> str:
+def _walk_text(name: str, hint: str | None, stretches: int, is_ahead: bool = False) -> str:
     """Return a function that copies with a hint at its stores, or adds up what it reads."""
-    each = _LINE_READ + (_SUMMED if hint is None else _LINE_WRITTEN)
+    each = _LINE_READ + (_SUMMED if hint is None else _LINE_WRITTEN) + _AHEAD * is_ahead
     lines = "".join(
         each.format(j=j, stretch=j % stretches, at=_LINE * (j // stretches), hint=hint)
         for j in range(_LINES)

@@ -43,6 +43,7 @@ class Timing:
         limit: the least that the machine needs for its arithmetic and its tensors, in seconds.
         limit_text: what limits it.
         fma_seconds: what its arithmetic takes at the peak of multiply-adds.
+        memory_seconds: what its tensors take at the bandwidth of the memory that they fit.
         peak: multiplications and additions of float32 in a second, at that peak.
         elements_seconds: what one multiply-add for each element of its tensors takes there.
         note: why something is missing.
@@ -52,6 +53,7 @@ class Timing:
     limit: float | None = None
     limit_text: str = "-"
     fma_seconds: float = 0.0
+    memory_seconds: float = 0.0
     elements_seconds: float = 0.0
     peak: float = 1.0
     note: str = ""
@@ -187,19 +189,21 @@ class Runs:
         doubles = any(kind == np.float64 for _, kind in tensors)
         single = self._known("fma", threads, lambda: roofs.flops(threads, _PEAK_SECONDS))
         peak = single / (2 if doubles else 1)
-        moved = max(_MIN_COPIED, 1 << max(0, size - 1).bit_length())
+        # To three bits: caches hold a share of what is little more than they are.
+        unit = 1 << max(0, size.bit_length() - 3)
+        moved = max(_MIN_COPIED, round(size / unit) * unit)
         shape, kind = tensors[-1] if tensors else ([], np.dtype("float32"))
         # Results come last.
         reads = math.prod(shape) * kind.itemsize < _WRITTEN * size
         way, measure = ("read", roofs.reading) if reads else ("copy", roofs.bandwidth)
         width = self._known((way, moved), threads, lambda: measure(moved, threads))
-        times = {
-            f"FMA {peak / 1e9:.0f} GFLOP/s": flops / peak,
-            f"{way} {width / 1e9:.0f} GB/s": size / width,
-        }
-        text = max(times, key=lambda each: times[each])
+        fma, memory = flops / peak, size / width
+        text = f"{way} {width / 1e9:.0f} GB/s"
+        if fma >= memory:
+            text = f"FMA {peak / 1e9:.0f} GFLOP/s"
         elements = sum(math.prod(shape) for shape, _ in tensors)
-        return Timing(None, times[text] or None, text, flops / peak, 2 * elements / peak, single)
+        most = max(fma, memory) or None
+        return Timing(None, most, text, fma, memory, 2 * elements / peak, single)
 
     def _known(self, what: Any, threads: int, measure: Callable[[], float]) -> float:
         if (what, threads) not in self._peaks:
