@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+# Of one call: IOV_MAX of Linux and macOS.
+_MOST_PIECES = 1024
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -40,6 +43,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
-    """Replace a file by these pieces; the old one stays until the new one is complete."""
+    """Replace a file by these pieces; the old one stays until the new one is complete.
+
+    All pieces are one write where the system can: Linux caches what is written at once in pages of
+    2 MB, and maps them as such (large folios, https://docs.kernel.org/mm/transhuge.html).
+    """
     with replacing(path) as file:
-        file.writelines(parts)
+        if not hasattr(os, "writev"):
+            file.writelines(parts)
+            return
+        views = [memoryview(part).cast("B") for part in parts if memoryview(part).nbytes]
+        first = 0
+        while first < len(views):
+            wrote = os.writev(file.fileno(), views[first : first + _MOST_PIECES])
+            while first < len(views) and wrote >= len(views[first]):
+                wrote -= len(views[first])
+                first += 1
+            if wrote:
+                views[first] = views[first][wrote:]
