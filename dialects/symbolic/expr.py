@@ -433,9 +433,6 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
         if kind == "ceildiv":
             expr, kind = expr + (by - 1), "floordiv"
         divisor = SymExpr.const(by)
-        if max((factor for monomial, factor in expr._terms.items() if monomial), default=0) < 0:
-            # One form of a quotient that is rounded up: -(-n // 3) is (n + 2) // 3.
-            return -_divide(-expr + (by - 1), divisor, kind)
     if expr == divisor:
         return SymExpr.const(1)
     if len(divisor._terms) != 1:
@@ -444,6 +441,9 @@ def _divide(expr: SymExpr, divisor: SymExpr, kind: str) -> SymExpr:
     if not rest._terms:
         return whole
     if divisor.is_const:
+        if max((factor for monomial, factor in rest._terms.items() if monomial), default=0) < 0:
+            # One form of a quotient that is rounded up: -(-n // 3) is (n + 2) // 3.
+            return whole - _divide(-rest + (divisor._lead - 1), divisor, kind)
         # (4 * n + 3) // 8 is (n + 0) // 2: the common factor goes, and the constant rounds down.
         common = math.gcd(divisor._lead, *(c for m, c in rest._terms.items() if m))
         if common > 1:

@@ -203,6 +203,14 @@ def test_text(expr, text) -> None:
     assert str(expr) == text
 
 
+def test_a_rest_that_takes_off_is_rounded_up() -> None:
+    # (2 * n + 1 - n) // 2, whose whole part is drawn out first.
+    quotient = (2 * ((n + 1) // 2) - n + 1) // 2
+    assert str(quotient) == "((n + 1) // 2) - (n // 2)"
+    bounded = quotient.max(0)
+    assert leaf(str(bounded)) == bounded
+
+
 def test_constants_are_integers_of_python() -> None:
     assert [int(size) for size in (SymExpr.const(3), SymExpr.const(-2))] == [3, -2]
     with pytest.raises(TypeError, match="n is no number: its symbols have values at run time"):
