@@ -208,3 +208,16 @@ def test_norms_of_windows_past_the_end(kernel: int, stride: int, pads: tuple[int
         zeros = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[1] + kernel + stride)))
         wanted = [np.linalg.norm(zeros[..., i : i + kernel], axis=-1) for i in begins]
         np.testing.assert_allclose(norms(x), np.stack(wanted, -1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_what_has_no_length_is_normalized_to_zeros(p: int) -> None:
+    divide = relax_mlir.compile(from_onnx(model(
+        f"(float[n,m] x) => (float[a,b] y) {{ y = LpNormalization<axis = 1, p = {p}>(x) }}"
+    )))  # fmt: skip
+    x = RNG.normal(size=(4, 5)).astype("float32")
+    # Squares of the third row are below the least number.
+    x[1], x[2] = 0, 1e-30
+    wanted = x / np.linalg.norm(x, p, axis=1, keepdims=True).astype("float32").clip(1e-30)
+    wanted[2] = 0 if p == 2 else 0.2
+    np.testing.assert_allclose(divide(x), wanted, rtol=1e-6)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.frontend.onnx.ops.elementwise import scalar
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import of_expr, same_dims
 from relax_mlir.relax import op
@@ -162,13 +163,14 @@ def mean_variance_normalization(node: Any) -> Any:
 
 @converts("onnx", "LpNormalization")
 def lp_normalization(node: Any) -> Any:
-    """Divide by the 1-norm or 2-norm along an axis."""
+    """Divide by the 1-norm or 2-norm along an axis; zeros where that is zero, as onnxruntime."""
     x, axis = node.x(), node.axis()
     if node.attrs["p"] == 1:
         size = node.emit(op.sum(op.abs(x), axis, True))
     else:
         size = node.emit(op.sqrt(op.sum(op.multiply(x, x), axis, True)))
-    return op.divide(x, size)
+    none = op.equal(size, scalar(node, 0))
+    return op.divide(x, op.where(none, scalar(node, np.inf), size))
 
 
 @converts("onnx", "LRN")
