@@ -78,9 +78,9 @@ class Importer:
         if known is not None:
             return [SymExpr.of(each) for each in known]
         tensor = self.cast(op.reshape(materialize(value), (-1,)), "int64")
-        dims = value.dims
-        counts = [dim.value for dim in dims or ()]
-        if None in counts:
+        dims = value.dims or ()
+        counts = [dim.value for dim in dims if dim.value is not None]
+        if len(counts) < len(dims):
             raise ExprError("a shape of unknown rank is computed")
         count = math.prod(counts)
         symbols = [self.names.fresh("size") for _ in range(count)]

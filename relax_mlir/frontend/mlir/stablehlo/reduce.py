@@ -113,8 +113,8 @@ def dynamic_reduce_window(m: Any) -> Any:
             rank = len(window)
             before, after = zip(*edges, strict=True)
             x = m.emit(padded(m, m.x(0), m.x(1), before, after, [each - 1 for each in inner]))
-            sizes = (static[i : i + rank] for i in (0, rank, 2 * rank))
-            made = _pooled(m, kind, x, *sizes, [[0, 0]] * rank)
+            sizes, steps, gaps = (static[i : i + rank] for i in (0, rank, 2 * rank))
+            made = _pooled(m, kind, x, sizes, steps, gaps, [[0, 0]] * rank)
     if made is None:
         raise ExprError("windows of symbolic sizes are sums or products of all before, or pooling")
     return made
