@@ -374,7 +374,7 @@ class GemmWriter:
     ) -> None:
         emit, blocking = self.emit, self.blocking
         zones = list(column_tiles)
-        if rows >= blocking.rows.largest - blocking.has_n_tail and blocking.may_be_narrow:
+        if rows >= blocking.rows.largest - 1 and blocking.may_be_narrow:
             # The last columns, if no more than a vector is left of them.
             zone, panels = zones.pop()
             count, width = zone.last - zone.first, zone.vectors * blocking.lanes
