@@ -28,14 +28,20 @@ def _kill(value: Any) -> tuple[()]:
     return ()
 
 
+def _check_tensor(data: Any) -> None:
+    """Raise ArgumentTypeError unless data is a tensor, of any dtype: its elements are not used."""
+    if not isinstance(data, np.ndarray):
+        raise ArgumentTypeError(f"expected a tensor, got {describe(data)}")
+
+
 def _view(data: _Array, shape: Any, offset: Any, dtype: str | None) -> _Array:
-    check(data)
+    _check_tensor(data)
     # An operand that was left out is an empty tuple, as is the shape of one element.
     return tensor_view(data, size_of(shape), dtype or data.dtype.name, offset or 0)
 
 
 def _same(data: _Array, *attrs: Any) -> _Array:
-    check(data)
+    _check_tensor(data)
     return data
 
 

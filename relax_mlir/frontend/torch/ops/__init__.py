@@ -7,9 +7,9 @@ from relax_mlir.frontend.registry import Converter, converted_ops, find_converte
 from relax_mlir.frontend.torch.importer import COMPLEX
 
 _CATEGORIES = (
-    "attention", "complex", "control", "counted", "create", "elementwise", "index", "matrices",
-    "nn", "norm", "order", "random", "recurrent", "reduce", "sampling", "scan", "shape", "sizes",
-    "special",
+    "attention", "bits", "complex", "control", "counted", "create", "elementwise", "index",
+    "matrices", "nn", "norm", "order", "quantized", "random", "recurrent", "reduce", "sampling",
+    "scan", "shape", "sizes", "special",
 )  # fmt: skip
 # What becomes a loop or a branch, which no dataflow block holds.
 LOOPS = ("cond", "while_loop", "scan")
