@@ -174,8 +174,12 @@ def normalization(m: Any) -> Any:
         weights = [m.weight(dims[axis:]) for _ in range(2 if name == "Layer" else 1)]
         return m.node(f"{name}Normalization", x, *weights, axis=axis)
     if name == "Lp":
+        axis = m.axis(x)
+        if np.linalg.norm(m.data(x), axis=axis).min(initial=1) < MARGIN:
+            # What others round to zero has no direction.
+            return None
         # onnx's reference takes p=1 as the sum of signed elements.
-        return m.node("LpNormalization", x, axis=m.axis(x), p=2)
+        return m.node("LpNormalization", x, axis=axis, p=2)
     if name == "LRN":
         return m.node("LRN", x, size=3)
     if name == "MeanVariance":
