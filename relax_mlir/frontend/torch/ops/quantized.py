@@ -19,7 +19,7 @@ def _named(*names: str) -> list[str]:
 
 def _scalar(m: Importer, x: Any, dtype: str) -> Any:
     """Return a number, or a tensor of one, as a scalar tensor."""
-    made = m.cast(x, dtype)
+    made: Any = m.cast(x, dtype)
     return op.reshape(made, ()) if made.ty.ndim else made
 
 
