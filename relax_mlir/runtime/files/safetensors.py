@@ -100,9 +100,9 @@ def _range(name: str, entry: Any) -> tuple[int, int, np.dtype, list[int]]:
         raise ValueError(f"the entry of '{name}' is wrong")
     shape, offsets = entry["shape"], entry["data_offsets"]
     numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [-1]
-    if len(offsets) != 2 or not all(type(n) is int and n >= 0 for n in numbers):
+    if not all(type(n) is int and n >= 0 for n in numbers) or len(offsets) != 2:
         raise ValueError(f"the entry of '{name}' is wrong")
-    if entry["dtype"] not in _DTYPES:
+    if str(entry["dtype"]) not in _DTYPES:
         known = did_you_mean(str(entry["dtype"]), _DTYPES)
         raise ValueError(f"'{name}' has the unknown dtype {entry['dtype']!r}{known}")
     dtype = numpy_dtype(_DTYPES[entry["dtype"]])

@@ -391,6 +391,8 @@ def test_files_are_those_of_the_safetensors_library(tmp_path: Path) -> None:
         ({"a": 1}, "entry of 'a' is wrong"),
         ({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}}, "do not agree"),
         ({"a": {"dtype": "F33", "shape": [1], "data_offsets": [0, 4]}}, "unknown dtype 'F33'"),
+        ({"a": {"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}}, "unknown dtype"),
+        ({"a": {"dtype": "F32", "shape": [1], "data_offsets": 4}}, "entry of 'a' is wrong"),
         ({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, "entry of 'a' is wrong"),
         ({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}}, "not where they must be"),
         ({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}, "not where they must be"),
