@@ -23,7 +23,7 @@ from relax_mlir.runtime.native.ffi_errors import register_errors
 from relax_mlir.runtime.native.thread_pool import POOL_FUNCTIONS, pool_object
 from relax_mlir.runtime.program import NativeObject
 from relax_mlir.runtime.values.bfloat16 import Bfloat16Export
-from relax_mlir.runtime.values.convert import BFLOAT16, to_value
+from relax_mlir.runtime.values.convert import BFLOAT16, DTYPES, to_value
 from relax_mlir.runtime.values.int4 import INT4, NibbleExport
 from relax_mlir.runtime.values.ownership import unlocked, write_back
 
@@ -169,10 +169,11 @@ def ffi_tensor(value: Any) -> Any:
 
 
 def ffi_value(value: Any) -> Any:
-    """Return a value that the FFI takes: bfloat16 arrays as its tensors, any other as it is."""
+    """Return a value that the FFI takes: bfloat16 arrays as what exports them, or as it is."""
     # numpy's own dtypes have small numbers; asking for a name is slow.
     if isinstance(value, np.ndarray) and value.dtype.num > _NUMPY_DTYPES:
-        return ffi_tensor(value)
+        is_bfloat16 = value.dtype is DTYPES.get(BFLOAT16) or value.dtype.name == BFLOAT16
+        return Bfloat16Export(value) if is_bfloat16 else value
     return value
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 _BFLOAT = 4
 _UNSIGNED = 1
+_BITS = np.dtype("uint16")
 
 
 class _DLTensor(ctypes.Structure):
@@ -38,7 +39,7 @@ class Bfloat16Export:
     """An array of bfloat16 for those who take DLPack."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self._bits = array.view(np.uint16)
+        self._bits = array.view(_BITS)
 
     def __dlpack__(self, **_: Any) -> Any:
         """Return a capsule over the array's memory."""

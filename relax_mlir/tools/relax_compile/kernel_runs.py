@@ -15,7 +15,7 @@ import numpy as np
 from relax_mlir.errors import ArgumentTypeError, RelaxMLIRError, did_you_mean
 from relax_mlir.runtime.device.memory import NaiveAllocator
 from relax_mlir.runtime.executable import Executable
-from relax_mlir.runtime.native.loader import ffi_value, load_objects, native_error
+from relax_mlir.runtime.native.loader import ffi_tensor, load_objects, native_error
 from relax_mlir.runtime.profiling.costs import expression
 from relax_mlir.runtime.profiling.roofline import Roofs
 from relax_mlir.runtime.values.convert import numpy_dtype
@@ -139,7 +139,7 @@ class Runs:
         """Return what a kernel can be called with: random tensors, and its sizes."""
         entry = self._costs[name]
         arrays = [self._array(shape, kind) for shape, kind in self._tensors(entry)]
-        return [*map(ffi_value, arrays), *(self._value(each) for each in entry["ints"])]
+        return [*map(ffi_tensor, arrays), *(self._value(each) for each in entry["ints"])]
 
     def _tensors(self, entry: Mapping[str, Any]) -> list[tuple[list[int], np.dtype]]:
         shapes = [[self._value(dim) or 0 for dim in shape] for shape in entry["params"]]
