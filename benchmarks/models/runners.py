@@ -88,6 +88,7 @@ def iree(folder: Path, inputs: list[np.ndarray], threads: int, target: str = "ll
             tools / "iree-compile", text, "-o", f"{path}.new", "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-opt-level=O3",
             f"--iree-llvmcpu-target-cpu={cpu[1] if cpu else 'host'}", "--iree-opt-data-tiling=true",
+            "--iree-llvmcpu-stack-allocation-limit=1048576",
         ]  # fmt: skip
         subprocess.run(command, check=True)
         Path(f"{path}.new").rename(path)
