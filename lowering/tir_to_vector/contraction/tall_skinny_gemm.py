@@ -109,9 +109,8 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         def work(size: Size) -> Work:
             products = 1 if dot is None else dot.group
             # One row has sums of several panels, and converts each element for one product.
-            each = step_cycles(rows, vectors) if rows > 1 else step_cycles(1, FMA_LATENCY)
-            if rows <= 1 and is_narrow:
-                each += _CONVERSION
+            single = step_cycles(1, FMA_LATENCY) + _CONVERSION * is_narrow
+            each = step_cycles(rows, vectors) if rows > 1 else single
             return tile_work(gemm.flat, machine, size, each, products)
 
         return Candidate(name, write, work, (rows, vectors * lanes), when)

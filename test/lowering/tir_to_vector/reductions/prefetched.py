@@ -14,25 +14,17 @@ TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"
 # CHECK-NOT: memref.prefetch
 # CHECK-LABEL: func.func @unknown(
 # CHECK-NOT: memref.prefetch
-SOURCE = """
+KNOWN = """
 @T.prim_func
-def far(A: T.Buffer((16384, 16384), "float32"), B: T.Buffer((16384,), "float32")):
-    for i, l in T.grid(16384, 16384):
+def {name}(A: T.Buffer(({n}, {n}), "float32"), B: T.Buffer(({n},), "float32")):
+    for i, l in T.grid({n}, {n}):
         with T.block("sum"):
             vi, vl = T.axis.remap("SR", [i, l])
             with T.init():
                 B[vi] = T.float32(0)
             B[vi] = B[vi] + A[vi, vl]
-
-@T.prim_func
-def near(A: T.Buffer((1024, 1024), "float32"), B: T.Buffer((1024,), "float32")):
-    for i, l in T.grid(1024, 1024):
-        with T.block("sum"):
-            vi, vl = T.axis.remap("SR", [i, l])
-            with T.init():
-                B[vi] = T.float32(0)
-            B[vi] = B[vi] + A[vi, vl]
-
+"""
+UNKNOWN = """
 @T.prim_func
 def unknown(a: T.handle, b: T.handle):
     n = T.int64()
@@ -46,5 +38,6 @@ def unknown(a: T.handle, b: T.handle):
                 B[vi] = T.float32(0)
             B[vi] = B[vi] + A[vi, vl]
 """
+SOURCE = KNOWN.format(name="far", n=16384) + KNOWN.format(name="near", n=1024) + UNKNOWN
 
 print(transform.LowerTIR(target=TARGET)(from_source(SOURCE)))
