@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 
 # Of one call: IOV_MAX of Linux and macOS.
 _MOST_PIECES = 1024
+# Bytes from which on most of a piece is whole pages of 2 MB.
+_LARGE = 4 << 20
 
 
 @contextmanager
@@ -45,19 +47,36 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def write_file(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
     """Replace a file by these pieces; the old one stays until the new one is complete.
 
-    All pieces are one write where the system can: Linux caches what is written at once in pages of
-    2 MB, and maps them as such (large folios, https://docs.kernel.org/mm/transhuge.html).
+    Small pieces are written together where the system can, large ones alone. What one call writes
+    Linux caches in pages of up to 2 MB and maps as such (large folios,
+    https://docs.kernel.org/mm/transhuge.html): small pieces have no such page of their own, and
+    large ones share none with what a program does not look at.
     """
     with replacing(path) as file:
         if not hasattr(os, "writev"):
             file.writelines(parts)
             return
         views = [memoryview(part).cast("B") for part in parts if memoryview(part).nbytes]
-        first = 0
-        while first < len(views):
-            wrote = os.writev(file.fileno(), views[first : first + _MOST_PIECES])
-            while first < len(views) and wrote >= len(views[first]):
-                wrote -= len(views[first])
-                first += 1
-            if wrote:
-                views[first] = views[first][wrote:]
+        for group in _calls(views):
+            while group:
+                wrote = os.writev(file.fileno(), group)
+                while group and wrote >= len(group[0]):
+                    wrote -= len(group.pop(0))
+                if wrote:
+                    group[0] = group[0][wrote:]
+
+
+def _calls(views: Iterable[memoryview]) -> Iterator[list[memoryview]]:
+    """Yield what goes into one call each."""
+    group: list[memoryview] = []
+    for view in views:
+        is_large = len(view) >= _LARGE
+        if group and (is_large or len(group) == _MOST_PIECES):
+            yield group
+            group = []
+        group.append(view)
+        if is_large:
+            yield group
+            group = []
+    if group:
+        yield group

@@ -245,8 +245,10 @@ def test_files_of_more_pieces_than_one_write_takes(tmp_path: Path) -> None:
     parts = [bytes([i % 251]) * (i % 7) for i in range(5000)]
     write_file(tmp_path / "file", parts)
     assert (tmp_path / "file").read_bytes() == b"".join(parts)
-    write_file(tmp_path / "file", [b"", np.arange(3), memoryview(b"end")])
-    assert (tmp_path / "file").read_bytes() == np.arange(3).tobytes() + b"end"
+    large = np.arange(1 << 20, dtype="float32")
+    write_file(tmp_path / "file", [b"", np.arange(3), large, large, memoryview(b"end")])
+    wanted = np.arange(3).tobytes() + 2 * large.tobytes() + b"end"
+    assert (tmp_path / "file").read_bytes() == wanted
 
 
 def test_mapped_files_are_closed(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
