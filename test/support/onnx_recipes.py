@@ -183,7 +183,10 @@ def normalization(m: Any) -> Any:
     if name == "LRN":
         return m.node("LRN", x, size=3)
     if name == "MeanVariance":
-        return m.node("MeanVarianceNormalization", x) if len(dims) == 4 else None
+        if len(dims) != 4 or np.std(m.data(x), axis=(0, 2, 3)).min(initial=1) < MARGIN:
+            # onnxruntime divides by zero, where onnx's function adds to the deviation.
+            return None
+        return m.node("MeanVarianceNormalization", x)
     scale, shift = m.weight(dims[1:2]), m.weight(dims[1:2])
     if name == "Instance":
         return m.node("InstanceNormalization", x, scale, shift)
