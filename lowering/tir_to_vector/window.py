@@ -368,8 +368,12 @@ def find_window(
     nest, an iterator for each of its loops, and padding.
     """
     padded, flat = _match_padded_use(tops) or (None, flattened(tops[0]))
-    window = None if flat is None or flat.total is None else match(flat, padded)
-    if window is None or flat is None:
+    if flat is None or flat.total is None:
+        return None
+    if any(it.reduction and it.extent.value == 0 for it in flat.iters):
+        return None  # a window without taps: a reduction of nothing
+    window = match(flat, padded)
+    if window is None:
         return None
     # Sums that add to memory are not complete in registers.
     if flat.init is None:

@@ -115,3 +115,20 @@ def test_many_rows_of_nothing_inside(threads: int, tmp_path: Path) -> None:
     squares = np.einsum("njk,nlk->jl", x, x)
     np.testing.assert_allclose(np.asarray(vm["squares"](x)), squares, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(np.asarray(vm["sums"](x[:, 0])), x[:, 0].sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [(("n", 0, 2, "m"), 1), (("n", 2, 0, "m"), 2), (("n", "m", 0, 3), 2), (("n", "m", 0), 2)],
+)
+def test_products_of_nothing_beside_symbols_are_one(shape: tuple[object], axis: int) -> None:
+    # What slides over no taps is no window.
+    module = from_source(
+        "@I.ir_module\nclass M:\n    @R.function\n"
+        f'    def main(x: R.Tensor({shape}, "float32")):\n        return R.prod(x, axis=[{axis}])\n'
+    )
+    vm = relax.VirtualMachine(relax.build(module))
+    dims = [5 if isinstance(dim, str) else dim for dim in shape]
+    np.testing.assert_array_equal(
+        vm["main"](np.zeros(dims, "float32")), np.ones([*dims[:axis], *dims[axis + 1 :]], "float32")
+    )
