@@ -110,7 +110,7 @@ class Machine:
         Vectors of a whole line take two units of most cores. Of three for shorter ones, two and a
         half are kept busy (Zen 4, exponentials and what uses them).
         """
-        return 2.5 if self.vector_bits < 8 * self.isa.line_bytes else 2
+        return 2 if self._fills_lines else 2.5
 
     @property
     def prefetches_l3(self) -> bool:
@@ -118,7 +118,12 @@ class Machine:
 
         Loads of whole lines have enough of them under way, and prefetches take load slots.
         """
-        return self.vector_bits < 8 * self.isa.line_bytes
+        return not self._fills_lines
+
+    @property
+    def _fills_lines(self) -> bool:
+        """Whether a vector is a whole cache line."""
+        return self.vector_bits >= 8 * self.isa.line_bytes
 
     @property
     def panel_bytes(self) -> int:

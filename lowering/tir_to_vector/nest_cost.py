@@ -27,10 +27,10 @@ _QUICK = frozenset(
 )  # fmt: skip
 # Independent accumulators that hide the latency of an FMA.
 FMA_LATENCY = 8
+_OF_DIFFERENCE = "exponential of a difference, as in softmax"
 # Instructions of elementary functions of float32, as the loops of test/support/inner_loops.py have
 # them: multiplications and FMAs, and others. First with permutes from tables in registers, then
 # without, where others are also what 16 registers spill.
-_OF_DIFFERENCE = "exponential of a difference, as in softmax"
 _COUNTS = {
     _OF_DIFFERENCE: ((6, 4), (8, 5)),
     "math.exp": ((6, 4), (11, 6)),

@@ -267,8 +267,8 @@ class NestWriter(ElementWriter):
         """
         self.begin_row(len(counters) - 1, row)
         env: dict[int, Index] = dict(enumerate(counters))
-        is_static = all(it.extent.value is not None for it in self.flat.iters)
-        if is_static and self.is_plain and not counters and self.flat.total is not None:
+        is_whole = self.is_plain and not counters and self.flat.total is not None
+        if is_whole and all(it.extent.value is not None for it in self.flat.iters):
             self.fetch_all(self.machine.l3_bytes, READ_AHEAD)
         if not counters and is_split(self):
             reduce_split(self)

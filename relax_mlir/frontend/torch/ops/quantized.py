@@ -67,10 +67,8 @@ def _dequantize_channels(
 
 def _range(m: Importer, x: Any) -> tuple[Any, Any]:
     """Return the least and the greatest element, with zero between them."""
-    x = m.cast(x, "float32")
-    return op.minimum(op.min(x), m.cast(0.0, "float32")), op.maximum(
-        op.max(x), m.cast(0.0, "float32")
-    )
+    x, zero = m.cast(x, "float32"), m.cast(0.0, "float32")
+    return op.minimum(op.min(x), zero), op.maximum(op.max(x), zero)
 
 
 def _parameters(m: Importer, scale: Any, zero: Any) -> list[Any]:
