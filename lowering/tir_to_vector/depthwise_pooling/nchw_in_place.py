@@ -228,7 +228,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             for part, masks in ((self.first, self.first_masks), (self.full, self.full_masks))
         )
         longer = emit.holds("sgt", whole, 0)
-        emit.choose((isinstance(whole, int) or not emit.isa.free_masks) and longer, full, first)
+        emit.choose(longer, full, first)
         emit.choose(longer, rest, lambda: None)
 
     def _tile(self, env: dict[int, Index], tile: Tile, masks: dict[int, ir.Value | None]) -> None:
