@@ -109,6 +109,29 @@ def test_recurrent_layers(kind: str, gates: int, direction: str, more: str, size
     )
 
 
+@pytest.mark.parametrize("layout", [0, 1])
+def test_recurrent_layer_of_a_sum_of_any_sizes(layout: int) -> None:
+    def reference(*x: np.ndarray) -> Sequence[Any]:
+        given = [*weights.values(), *[None] * 4]
+        return RECURRENT["recurrent"](
+            x[0] + x[1], *given, kind="LSTM", direction="forward", layout=layout, variant=False
+        )
+
+    weights = {"w": normal(1, 20, 3), "r": normal(1, 20, 5), "b": normal(1, 40)}
+    check(
+        f"""g (float[t,n,3] x, float[s,m,3] z) => (float[a,b,c,d] y, float[a,b,c] h, float[a,b,c] k)
+<float[0] w, float[0] r, float[0] b> {{
+    v = Add(x, z)
+    y, h, k = LSTM<hidden_size = 5, layout = {layout}>(v, w, r, b) }}""",
+        [
+            {"x": normal(4, 2, 3), "z": normal(1, 2, 3)},
+            {"x": normal(1, 3, 3), "z": normal(2, 1, 3)},
+        ],
+        reference,
+        **weights,
+    )
+
+
 def test_suppression() -> None:
     boxes, scores = np.abs(normal(1, 40, 4)), np.abs(normal(1, 2, 40))
     boxes[0, 20:] = boxes[0, :20]  # overlaps of 1, and of all below and above the threshold

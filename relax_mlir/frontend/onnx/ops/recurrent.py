@@ -54,9 +54,9 @@ def _native(node: Any, directions: int) -> list[Any]:
     cell = {"RNN": "tanh", "LSTM": "lstm", "GRU": "gru_reset_first"}[kind]
     if kind == "GRU" and node.attrs.get("linear_before_reset"):
         cell = "gru"
-    x, size = node.x(), node.dims(2)[2]
+    batch, size, dtype = node.dims()[0 if layout else 1], node.dims(2)[2], node.dtype()
+    x = node.x()
     x = node.emit(op.permute_dims(x, [1, 0, 2])) if layout else x
-    batch, dtype = x.ty.dims[1], node.dtype()
     weights = [_gates(node, i, size) for i in (1, 2)]
     biases: list[Any] = [None, None]
     if node.has(3):
@@ -76,11 +76,11 @@ def _native(node: Any, directions: int) -> list[Any]:
 
 def _gates(node: Any, index: int, size: Any) -> Any:
     """Return weights or biases, of each direction as many rows as all gates together have."""
+    first, rows, *others = node.dims(index)
     given = node.x(index)
-    rows = given.ty.dims[1]
     if rows.value is not None:
         return given
-    dims = [given.ty.dims[0], size * len(_GATES[node.op_type]), *given.ty.dims[2:]]
+    dims = [first, size * len(_GATES[node.op_type]), *others]
     return node.graph.builder.match_cast(given, TensorType(dims, node.dtype()))
 
 
