@@ -112,10 +112,14 @@ class Node:
 
     def dims(self, index: int = 0) -> tuple[SymExpr, ...]:
         """Return the shape of an input, with fresh symbols for what only run time knows."""
-        value = self.value(index)
+        self.ndim(index)
+        return self.dims_of(self.value(index))
+
+    def dims_of(self, value: Value) -> tuple[SymExpr, ...]:
+        """Return the shape of a tensor of known rank, as `dims` does."""
         dims = value.dims
         if dims is None:
-            names = [self.graph.fresh("d") for _ in range(self.ndim(index))]
+            names = [self.graph.fresh("d") for _ in range(value.ndim)]
             value.expr = self.graph.builder.match_cast(
                 materialize(value), TensorType(names, storage_dtype(value.dtype))
             )

@@ -26,6 +26,8 @@ PASS = "pass"
 # Results that do not follow from the specification.
 WRONG_DATA = {
     "test_adam_multiple": "the data has an epsilon of 1e-2, the model that of the specification",
+    # https://github.com/onnx/onnx/pull/7618
+    "test_l2normalization_axis_0": "the data has NaN where later versions of onnx specify zeros",
     **dict.fromkeys(
         (f"test_qlinearmatmul_{rank}D_int8_float{bits}" for rank in (2, 3) for bits in (16, 32)),
         "the data wraps around where the specification saturates",

@@ -274,10 +274,8 @@ def _scanned(node: Any, initial: Sequence[Any], inputs: Sequence[Any], options: 
     axes = options.get("input_axes") or [0] * len(inputs)
     axes = [node.normalized(axis, each.ndim) for axis, each in zip(axes, inputs, strict=True)]
     reversed_inputs = options.get("input_directions") or [0] * len(inputs)
+    length = node.dims_of(inputs[0])[axes[0]]
     tensors = [materialize(each) for each in inputs]
-    length = (inputs[0].dims or [None])[axes[0]]
-    if length is None:
-        raise node.fail("the shape of the first scan input has to be known")
 
     def turn(i: Any, before: list[Any]) -> tuple[Any, list[Any], list[Any]]:
         slices = []

@@ -74,7 +74,7 @@ def _centred(node: Any, index: int, zero: int, rows: bool = False) -> Any:
     if not node.has(zero):
         return x
     offset = op.astype(node.x(zero), "int32")
-    if rows and node.ndim(zero) == 1 and node.value(zero).dims[0].value != 1:
+    if rows and node.ndim(zero) == 1 and node.dims(zero)[0].value != 1:
         offset = op.expand_dims(offset, -1)
     return op.subtract(x, offset)
 
@@ -99,7 +99,7 @@ def qlinear_matmul(node: Any) -> Any:
 
 def _kernel_offset(node: Any, index: int) -> Any:
     offset = op.astype(node.x(index), "int32")
-    if node.ndim(index) == 1 and node.value(index).dims[0].value != 1:
+    if node.ndim(index) == 1 and node.dims(index)[0].value != 1:
         return op.reshape(offset, (-1, *[1] * (node.ndim(1) - 1)))
     return op.reshape(offset, ())
 
