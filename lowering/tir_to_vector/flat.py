@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.dialects.symbolic.expr import SymExpr, product
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
@@ -253,6 +253,16 @@ def inner_dims(buffer: ir.Value) -> list[SymExpr]:
     return [SymExpr.const(dim) for dim in type_.shape[1:]]
 
 
+def row_major_strides(buffer: ir.Value) -> list[SymExpr]:
+    """Return the strides of a row-major buffer.
+
+    Raises:
+        NotFlat: as `inner_dims`.
+    """
+    dims = inner_dims(buffer)
+    return [product(dims[axis:]) for axis in range(len(dims) + 1)]
+
+
 def flat_access(access: Access, order: list[int]) -> FlatAccess:
     """Return where an access is, with strides for iterators in the given order.
 
@@ -340,19 +350,6 @@ def terms_of(arguments: Iterable[ir.Value]) -> Terms:
 def plus_constant(expr: Affine | None, position: int) -> int | None:
     """Return the constant that an index adds to an iterator, None for other indices."""
     return expr[0] if expr is not None and expr[1] == {position: 1} else None
-
-
-def index_terms(flat: FlatNest, access: FlatAccess) -> list[Affine] | None:
-    """Return for each index of a load its constant, and the factors of its iterators.
-
-    None if an index is no affine expression with a constant of at least 0.
-    """
-    load = next(load for load in flat.nest.loads if flat.accesses.get(load.op) is access)
-    order = flat.nest.order
-    known = [expr for expr in load.exprs if expr is not None and expr[0] >= 0]
-    if len(known) < len(load.exprs):
-        return None
-    return [(constant, {order.index(i): f for i, f in terms.items()}) for constant, terms in known]
 
 
 def split_reduction(nest: Nest, store: Access) -> tuple[ir.Operation, ir.Value]:

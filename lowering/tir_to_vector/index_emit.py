@@ -10,6 +10,8 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.walk import defining_op
 
 Index = int | ir.Value
+# A range: its first, and the one after its last.
+Span = tuple[Index, Index]
 
 
 class IndexValue(ir.Value):

@@ -82,7 +82,7 @@ class Problem:
 
     Attributes:
         nests: the nests, adjacent and in order.
-        form: what the class knows of them; `form.element` is the type that it computes with.
+        form: what the class knows of them.
         kind: the kind of blocks in reports; of all of them, or only of the main nest's.
         main: the nest that `kind` is for, None for all.
     """
@@ -91,6 +91,11 @@ class Problem:
     form: Any
     kind: str = ""
     main: Nest | None = None
+
+    @property
+    def element(self) -> ir.Type:
+        """The type that the main nest, or the first, computes with."""
+        return (self.main or self.nests[0]).stores[-1].op.operands[0].type
 
     @property
     def blocks(self) -> list[BlockInfo]:
@@ -152,11 +157,6 @@ class NestForm:
 
     flat: FlatNest
     along: Any
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of what is stored."""
-        return self.flat.written.type.element_type
 
 
 def one_nest(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span
 from relax_mlir.lowering.tir_to_vector.nest_cost import is_function
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 
@@ -115,7 +115,7 @@ class LoopDistribution:
         return LoopDistribution(writer, stages)
 
     def write(
-        self, env: dict[int, Index], span: tuple[Index, Index], wide: int,
+        self, env: dict[int, Index], span: Span, wide: int,
         put: Callable[[ir.Value, Lanes], None], from_memory: bool = False,
     ) -> Index:  # fmt: skip
         """Write loops over a range as far as wide vectors fill it, and return the end.

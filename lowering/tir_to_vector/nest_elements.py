@@ -9,7 +9,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatIter, FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, has_functions
 from relax_mlir.lowering.tir_to_vector.row_fusion.split_row import SplitRow
 from relax_mlir.lowering.tir_to_vector.shuffles import load_strided
@@ -166,7 +166,7 @@ class ElementWriter:
 
     def _chunks(
         self, chunk: Chunk, env: dict[int, Index], most: int = WIDE,
-        span: tuple[Index, Index] | None = None,
+        span: Span | None = None,
     ) -> None:  # fmt: skip
         """Run along the vectorised iterator by several vectors, then by one, then the tail.
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.control_flow import ControlFlowEmitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
 from relax_mlir.lowering.walk import outermost
 
 func: ModuleType = submodule("dialects.func")
@@ -82,9 +82,7 @@ class ParallelEmitter(ControlFlowEmitter):
         return ParallelDim(extent, unit, _STEPS_EACH * self.threads)
 
     @contextmanager
-    def parallel_region(
-        self, dims: Sequence[ParallelDim], work: Index
-    ) -> Iterator[list[tuple[Index, Index]]]:
+    def parallel_region(self, dims: Sequence[ParallelDim], work: Index) -> Iterator[list[Span]]:
         """Write a parallel region over pieces of one loop; yields a piece's range of each loop.
 
         Any thread may run any piece: one whose core is busy takes none.
@@ -154,10 +152,8 @@ class ParallelEmitter(ControlFlowEmitter):
         type_ = ir.MemRefType.get([size if known else _DYNAMIC], element)
         return self.op("memref.view", [all_, start, *([] if known else [size])], type_)
 
-    def _ranges(
-        self, dims: Sequence[ParallelDim], thread: ir.Value, count: ir.Value
-    ) -> list[tuple[Index, Index]]:
-        ranges: list[tuple[Index, Index]] = []
+    def _ranges(self, dims: Sequence[ParallelDim], thread: ir.Value, count: ir.Value) -> list[Span]:
+        ranges: list[Span] = []
         taken: Bool = False
         for number, dim in enumerate(dims):
             is_last = number == len(dims) - 1

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.target.target import Target
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
     BY_HAND_REASON,
@@ -19,7 +18,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     unchanged,
 )
 from relax_mlir.lowering.tir_to_vector.attention.kernel import ATTENTION
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Contraction
 from relax_mlir.lowering.tir_to_vector.contraction.prologue import COMPUTED_OPERANDS
 from relax_mlir.lowering.tir_to_vector.contraction.tall_skinny_gemm import CONTRACTION, GEMM
 from relax_mlir.lowering.tir_to_vector.convolution.kernel import CONVOLUTION, PACKED_CONVOLUTION
@@ -92,7 +91,7 @@ def prepare(func: ir.OpView, machine: Machine) -> None:
 
     def is_product(op: ir.Operation) -> bool:
         problem = _match_one(op, machine)
-        return problem is not None and isinstance(problem.form, Fused)
+        return problem is not None and isinstance(problem.form, Contraction)
 
     regain_products(func, is_fast, is_product)
     merge_loops(func, is_fast)
@@ -105,18 +104,6 @@ def prepare(func: ir.OpView, machine: Machine) -> None:
         split_quotients(func)
     if WIDENING in there:
         combine_bytes(func)
-
-
-def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
-    """Return the class of each block of a prim func, and whether it has a fast path.
-
-    The target is by default the current one.
-    """
-    machine = Machine.of(Target(target) if target else Target.default())
-    # A copy: `prepare` rewrites it.
-    copy = func.operation.clone(ip=False).operation.opview
-    prepare(copy, machine)
-    return [info for plan in plan_function(copy, machine) for info in plan.blocks]
 
 
 def matches(nests: Nests, one_nest: bool = False) -> Iterator[tuple[KernelClass, Problem | str]]:

@@ -10,7 +10,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
 from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.loop_distribution import LoopDistribution
 from relax_mlir.lowering.tir_to_vector.nest_elements import (
@@ -71,7 +71,7 @@ def blocked_order(
 
 
 def blocked_loops(
-    writer: ElementWriter, spans: dict[int, tuple[Index, Index]], loops: ExitStack,
+    writer: ElementWriter, spans: dict[int, Span], loops: ExitStack,
     order: tuple[list[int], int, list[int]], *, non_temporal: bool,
 ) -> dict[int, Index]:  # fmt: skip
     """Write loops in the order of the stores, by blocks in the order of the loads.
@@ -159,9 +159,7 @@ def write_streaming(writer: "NestWriter", env: dict[int, Index]) -> None:
     end_streaming(writer, env, (done, last), widths)
 
 
-def begin_streaming(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index]
-) -> Index:
+def begin_streaming(writer: ElementWriter, env: dict[int, Index], span: Span) -> Index:
     """Write the elements before the first aligned one of a span, and return its place."""
     emit, lanes = writer.emit, writer.lanes
     writer.streamed = True
@@ -173,7 +171,7 @@ def begin_streaming(
 
 
 def end_streaming(
-    writer: ElementWriter, env: dict[int, Index], span: tuple[Index, Index], widths: Sequence[int]
+    writer: ElementWriter, env: dict[int, Index], span: Span, widths: Sequence[int]
 ) -> None:
     """Write from an aligned place on, by steps of these widths, and the tail with a mask."""
     emit, lanes = writer.emit, writer.lanes

@@ -23,19 +23,21 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
-    Epilogue,
     EpilogueEmitter,
     fuse_maps,
     on_iterators,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout
+from relax_mlir.lowering.tir_to_vector.contraction.pattern import Epilogue
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatNest,
     extent_of,
     flattened,
+    linear_index,
     plus_constant,
+    terms_of,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant, is_zero
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
@@ -287,6 +289,25 @@ def _store(nest: Nest, guarded: _Guarded, *, fills: bool) -> None:
         ir.Operation.create("memref.store", operands=[value, nest.stores[0].buffer, *at])
     for op in reversed(old):
         op.erase()
+
+
+def index_terms(flat: FlatNest, access: FlatAccess) -> list[tuple[SymExpr, dict[int, int]]] | None:
+    """Return for each index of a load its constant, and the factors of its iterators.
+
+    None if an index is not linear, or a factor or a known constant is negative.
+    """
+    load = next(load for load in flat.nest.loads if flat.accesses.get(load.op) is access)
+    order, found = flat.nest.order, []
+    for index in list(load.op.operands)[1:]:
+        form = linear_index(index, terms_of(load.op.block.arguments))
+        if form is None or (form[0].value or 0) < 0:
+            return None
+        terms = {order.index(i): factor.value for i, factor in form[1].items() if factor != 0}
+        known = {i: factor for i, factor in terms.items() if factor is not None and factor >= 0}
+        if len(known) < len(terms):
+            return None
+        found.append((form[0], known))
+    return found
 
 
 @dataclass(kw_only=True)

@@ -6,11 +6,28 @@ from typing import Any
 
 from kernels import Size, sizes
 
+from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import Scalar, binary, cast, const, unary
+from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.target.target import Target
+from relax_mlir.lowering.tir_to_vector.analysis import BlockInfo
+from relax_mlir.lowering.tir_to_vector.plan import plan_function, prepare
 
 IDENTITY = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}
 COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+def classify(func: ir.OpView, target: str | Target = "") -> list[BlockInfo]:
+    """Return the class of each block of a prim func, and whether it has a fast path.
+
+    The target is by default the current one.
+    """
+    machine = Machine.of(Target(target) if target else Target.default())
+    # A copy: `prepare` rewrites it.
+    copy = func.operation.clone(ip=False).operation.opview
+    prepare(copy, machine)
+    return [info for plan in plan_function(copy, machine) for info in plan.blocks]
 
 
 def elementwise(

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from te_cases import Case, check, random
 
 import relax_mlir
 from relax_mlir import relax, te, tir, topi
 from relax_mlir.errors import ExprError, ExprTypeError
 from relax_mlir.ir import IRModule, assert_structural_equal
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import from_source, script
 from relax_mlir.script import tir as T
 

@@ -201,7 +201,6 @@ class RowTiles:
         return [*made, (small, ceil_div(left, small))]
 
 
-Span = tuple[Index, Index]
 # The share of what panels may have of L2, for blocks that are prefetched beside the one before.
 _FEW = 4
 

@@ -1,7 +1,7 @@
 """Epilogues: maps over the sums of a contraction, computed in registers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import DIVIDES, Nest, is_adjacent, is_used_only_in
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
+    Epilogue,
     match_packed_contraction,
     product_tile,
 )
@@ -122,39 +123,8 @@ _LONG = 8
 _ZERO = SymExpr.const(0)
 
 
-@dataclass
-class Epilogue:
-    """Nests over the results of a contraction, in order.
-
-    Attributes:
-        nests: over the contraction's iterators; each stores an element for each sum.
-        partial: where incomplete sums may be; None for the contraction's buffer.
-    """
-
-    nests: list[FlatNest]
-    partial: FlatAccess | None = None
-
-
-@dataclass
-class Fused:
-    """A contraction with its epilogue, if it has one.
-
-    Attributes:
-        contraction: over iterators that all nests share.
-        epilogue: the nests after it.
-    """
-
-    contraction: Contraction
-    epilogue: Epilogue | None = None
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.contraction.element
-
-
-def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Fused | None:
-    """Return a contraction with as many of the nests after it as can be its epilogue."""
+def take_epilogue(nest: Nest, rest: Sequence[ir.Operation], machine: Machine) -> Contraction | None:
+    """Return a contraction with as many of the nests after it as can be its epilogue, or None."""
     flat = flatten_nest(nest)
     columns = wanted_columns(flat, rest)
     return fuse_maps(flat, rest, partial(_join, columns=columns, machine=machine), columns)
@@ -251,7 +221,7 @@ def _aligned(
 
 def _join(
     whole: FlatNest, maps: list[FlatNest], columns: int | None, machine: Machine
-) -> Fused | None:
+) -> Contraction | None:
     """Return a contraction and its epilogue on shared iterators."""
     merged = collapse(whole)
     gemm = match_packed_contraction(merged, machine)
@@ -274,7 +244,7 @@ def _join(
             if stride != 1 and (stride != 0 or op == follower.store):
                 return None
     nests = on_iterators(maps, merged)
-    return Fused(gemm, Epilogue(nests, _partial(gemm, nests)))
+    return replace(gemm, epilogue=Epilogue(nests, _partial(gemm, nests)))
 
 
 def _partial(gemm: Contraction, nests: list[FlatNest]) -> FlatAccess | None:

@@ -10,7 +10,6 @@ from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     ColumnTiles,
     GemmBlocking,
-    Span,
     balanced_nc,
 )
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
@@ -18,7 +17,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     emit_matrix_sums,
     registers,
 )
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Epilogue, EpilogueEmitter
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import AOperand, BOperand
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     Put,
@@ -35,7 +34,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import (
     panels_at_once,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, larger, steps_of
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div, larger, steps_of
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
@@ -62,10 +61,11 @@ class GemmWriter:
     machine: Machine
     init: ir.Attribute | None
 
-    def __init__(self, gemm: Contraction, emit: Emitter, epilogue: Epilogue | None) -> None:
+    def __init__(self, gemm: Contraction, emit: Emitter) -> None:
         self.gemm, self.emit, self.machine = gemm, emit, emit.machine
         self.blocking: GemmBlocking = GemmBlocking(gemm, emit)
         self.finish: EpilogueEmitter | None = None
+        epilogue = gemm.epilogue
         if epilogue is not None:
             self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)
             self.blocking.has_long_epilogue = self.finish.is_long

@@ -12,7 +12,6 @@ from relax_mlir.lowering.tir_to_vector.contraction.blocking import (
     PAGE,
     ColumnTiles,
     GemmBlocking,
-    Span,
     column_tiles,
     has_set_conflicts,
     panel_tiles,
@@ -26,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.packing import (
     write_starts,
 )
 from relax_mlir.lowering.tir_to_vector.emit import StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span, ceil_div
 
 # Rows and elements of B from which on packing pays.
 PACK_ROWS = 32

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
     TILE_ROWS,
     DotProduct,
@@ -23,6 +24,19 @@ from relax_mlir.lowering.walk import operands_of
 _ADD = ("arith.addf", "arith.addi")
 _MUL = ("arith.mulf", "arith.muli")
 _WIDEN = ("arith.extf", "arith.extsi", "arith.extui")
+
+
+@dataclass
+class Epilogue:
+    """Nests over the results of a contraction, in order.
+
+    Attributes:
+        nests: over the contraction's iterators; each stores an element for each sum.
+        partial: where incomplete sums may be; None for the contraction's buffer.
+    """
+
+    nests: list[FlatNest]
+    partial: FlatAccess | None = None
 
 
 @dataclass
@@ -43,6 +57,7 @@ class Contraction:
         computed: the nest that dequantizes B's elements, or None.
         grouped: the iterators over groups of scales in that nest, and over parts of those; k walks
             the smallest part.
+        epilogue: what happens to every sum before it is stored, or None.
     """
 
     flat: FlatNest
@@ -59,11 +74,18 @@ class Contraction:
     group: int = 1
     computed: FlatNest | None = None
     grouped: tuple[int, ...] = ()
+    epilogue: Epilogue | None = None
 
     @property
     def element(self) -> ir.Type:
         """The type of the sum."""
         return self.c.buffer.type.element_type
+
+    @property
+    def nests(self) -> list[Nest]:
+        """The nest and those of its epilogue."""
+        maps = () if self.epilogue is None else self.epilogue.nests
+        return [self.flat.nest, *(each.nest for each in maps)]
 
 
 def match_contraction(flat: FlatNest) -> Contraction | str:

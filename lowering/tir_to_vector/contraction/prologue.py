@@ -67,11 +67,6 @@ class Prologue:
     product: Contraction
 
     @property
-    def element(self) -> ir.Type:
-        """The type of the sum."""
-        return self.product.element
-
-    @property
     def reads_once(self) -> bool:
         """Whether the operand that all rows share is computed."""
         return any(isinstance(x, Computed) and self.product.n in x.walk for x in self.factors)
@@ -127,7 +122,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         assert isinstance(along, int)  # as `is_skinny` says
         NestWriter(flat, along, emit).write([])
 
-    lanes = machine.isa.lanes(bits_of(prologue.element))
+    lanes = machine.isa.lanes(bits_of(prologue.product.element))
     return [
         Candidate(
             "computed when read", in_place, lambda size: nest_work(flat, machine, size),
@@ -151,7 +146,7 @@ def _multiply(prologue: Prologue, emit: Emitter) -> None:
     ]
     product = _product(prologue.flat, prologue.factors, buffers)
     assert not isinstance(product, str)
-    writer = GemmWriter(product, emit, None)
+    writer = GemmWriter(product, emit)
     emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 

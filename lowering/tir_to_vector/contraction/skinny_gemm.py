@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import GemmBlocking, Span
+from relax_mlir.lowering.tir_to_vector.contraction.blocking import GemmBlocking
 from relax_mlir.lowering.tir_to_vector.contraction.gemm_operands import copy_of_rows
 from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
     RegisterTile,
@@ -20,7 +20,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.microkernel import (
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP, UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef, add, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span
 from relax_mlir.lowering.tir_to_vector.shuffles import horizontal_sums
 
 # The maximal rows of B that are added to the sums at a time.

@@ -9,13 +9,7 @@ from functools import cache
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.contraction.blocking import Span
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import (
-    Epilogue,
-    EpilogueEmitter,
-    Fused,
-    take_epilogue,
-)
+from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter, take_epilogue
 from relax_mlir.lowering.tir_to_vector.contraction.gemm import SKINNY_MAX_ROWS, GemmWriter
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.contraction.packing import copy_rows
@@ -29,7 +23,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.contraction.skinny_gemm import SkinnyGemm
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, round_up
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span, round_up
 from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Candidate,
     Condition,
@@ -77,14 +71,12 @@ def _match_contraction(nests: Nests) -> Problem | str:
 
 
 def _problem(gemm: Contraction, nests: Nests) -> Problem:
-    fused = take_epilogue(nests.nest, nests.tops[1:], nests.machine) or Fused(gemm)
-    maps = [] if fused.epilogue is None else fused.epilogue.nests
-    all_nests = [nests.nest, *(each.nest for each in maps)]
-    return Problem(all_nests, fused, "contraction", nests.nest)
+    whole = take_epilogue(nests.nest, nests.tops[1:], nests.machine) or gemm
+    return Problem(whole.nests, whole, "contraction", nests.nest)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
-    gemm, epilogue = problem.form.contraction, problem.form.epilogue
+    gemm: Contraction = problem.form
     dot, tile = find_dot_product(gemm, machine), product_tile(gemm, machine)
     lanes, (m, *_) = machine.isa.lanes(bits_of(gemm.element)), _extents(gemm)
     rows = 1 if gemm.m is None else min(tile.rows, tile.rows if m is None else m)
@@ -93,7 +85,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 
     @cache
     def writer(emit: Emitter) -> GemmWriter:
-        return GemmWriter(gemm, emit, epilogue)
+        return GemmWriter(gemm, emit)
 
     def few_columns(emit: Emitter) -> Bool:
         return _is_tall_skinny(gemm, emit, machine)
@@ -117,7 +109,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
 
     def tall(name: str, when: Condition, alone: bool) -> Candidate:
         def write(emit: Emitter, _: Machine) -> None:
-            _TallSkinnyGemm(gemm, emit, epilogue, alone).skinny()
+            _TallSkinnyGemm(gemm, emit, alone).skinny()
 
         return candidate(name, write, 1, 1, when)
 
@@ -189,8 +181,8 @@ def _transpose_of(gemm: Contraction) -> Contraction:
     """Return the contraction with rows and columns exchanged."""
     assert gemm.m is not None
     return replace(
-        gemm, a=gemm.b, b=gemm.a, widen=gemm.widen[::-1], m=gemm.n, n=gemm.m
-    )  # fmt: skip
+        gemm, a=gemm.b, b=gemm.a, widen=gemm.widen[::-1], m=gemm.n, n=gemm.m, epilogue=None
+    )
 
 
 class _TallSkinnyGemm(GemmWriter):
@@ -199,19 +191,16 @@ class _TallSkinnyGemm(GemmWriter):
     Args:
         gemm: the contraction, as it was.
         emit: where to write.
-        epilogue: what happens to every sum before it is stored.
         alone: whether there is one column.
     """
 
-    def __init__(
-        self, gemm: Contraction, emit: Emitter, epilogue: Epilogue | None, alone: bool = False
-    ) -> None:
-        super().__init__(_transpose_of(gemm), emit, None)
+    def __init__(self, gemm: Contraction, emit: Emitter, alone: bool) -> None:
+        super().__init__(_transpose_of(gemm), emit)
         if alone:
             self.blocking.m = 1
-        if epilogue is not None:
-            self.finish = EpilogueEmitter(epilogue, gemm.c.buffer, gemm.n, emit)
-            self.c = Layout(epilogue.partial or gemm.c, emit)
+        if gemm.epilogue is not None:
+            self.finish = EpilogueEmitter(gemm.epilogue, gemm.c.buffer, gemm.n, emit)
+            self.c = Layout(gemm.epilogue.partial or gemm.c, emit)
 
     def skinny(self) -> None:
         """Write the kernel that reads A once, in order."""

@@ -1,26 +1,19 @@
 """Writing the packed input of a convolution: bands of rows, with their padding."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import flipped_zeros, groups_type
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader, VnniLoader
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import SET_BYTES, Convolution, PackedAxis
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
+from relax_mlir.lowering.tir_to_vector.flat import row_major_strides
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
+from relax_mlir.lowering.tir_to_vector.shuffles import MAX_STEP, every_nth
 
 # Vectors of a static row up to which there is no loop.
 _UNROLLED = 8
-# Elements further apart than this are copied one by one.
-_MAX_STEP = 4
-# Bytes of a line of the cache.
-_LINE = 64
-Span = tuple[Index, Index]
 
 
 class InputPacker:
@@ -46,11 +39,8 @@ class InputPacker:
         self._vector = self._type()
         self._axes, self._order = packed.axes, packed.order
         self._reach = [emit.max(self._length(d), 1) for d in range(len(self._axes))]
-        dims = [*inner_dims(packed.source), SymExpr.const(1)]
+        self._source_strides = [*map(emit.size, row_major_strides(packed.source))]
         self._source = emit.flatten_once(packed.source)
-        self._source_strides = [
-            emit.size(math.prod(dims[d:], start=SymExpr.const(1))) for d in range(len(dims))
-        ]
         self._load = self._loader()
         self._base: ir.Value | None = None
         # Bands are ranges of the outermost dimension that windows slide along.
@@ -89,10 +79,11 @@ class InputPacker:
         Without it, the pixels of a tile would have L1 set conflicts.
         """
         step = self._axes[d].terms.get(self._conv.col, 0)
-        width = max(8, self._vector.element_type.width) // 8
+        bits = max(8, self._vector.element_type.width)
         if d == self._order[-1] or not step or not isinstance(self._size, int):
             return 0
-        return _LINE // width if self._size * step * width % SET_BYTES == 0 else 0
+        conflicts = self._size * step * bits // 8 % SET_BYTES == 0
+        return self._emit.isa.line(bits) if conflicts else 0
 
     @property
     def base(self) -> ir.Value:
@@ -266,7 +257,7 @@ class InputPacker:
     def _row(self, place: Index, to: Index, count: Index, step: int) -> None:
         """Copy elements of the image, followed by zeros up to whole vectors."""
         emit, lanes = self._emit, self._lanes
-        if step > _MAX_STEP:
+        if step > MAX_STEP:
             with emit.loop(0, count) as at:
                 value = self._one(place + at.counter * step)
                 emit.store(value, self.base, [to + at.counter])
@@ -331,7 +322,7 @@ class VnniInputPacker(InputPacker):
 
     def _length(self, d: int) -> Index:
         length = super()._length(d)
-        return self._grouped.count(self._emit, length) if d == self._grouped.axis else length
+        return ceil_div(length, self._grouped.dot.group) if d == self._grouped.axis else length
 
     def _loader(self) -> Loader:
         dot = self._grouped.dot
@@ -370,18 +361,12 @@ class VnniInputPacker(InputPacker):
             return
         # All channels of a pixel, which are adjacent.
         emit, group = self._emit, self._grouped.dot.group
-        reach = self._lanes * group
-        whole = emit.round_down(self._channels, reach)
 
         def copy(at: Index, mask: ir.Value | None) -> None:
             value = self._groups.along_k(place + at, mask)
             emit.vector_store(value, self.base, [to + at // group])
 
-        with emit.loop(0, whole, reach) as at:
-            copy(at.counter, None)
-        left = self._channels - whole
-        if left != 0:
-            copy(whole, emit.mask(left, reach))
+        emit.each_vector(0, self._channels, self._lanes * group, copy)
 
     def _one(self, place: Index) -> ir.Value:
         return self._groups.one(place, self._source_strides[self._grouped.axis], self._live)

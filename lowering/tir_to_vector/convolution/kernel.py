@@ -30,14 +30,11 @@ from relax_mlir.lowering.tir_to_vector.convolution.tiles import (
     tiles_of,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add, multiply_add
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
-
-Span = tuple[Index, Index]
-
 
 # Tiles that reports compare.
 _COMPARED = 3

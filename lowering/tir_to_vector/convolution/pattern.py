@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
+from relax_mlir.lowering.tir_to_vector.analysis import Nest
 from relax_mlir.lowering.tir_to_vector.contraction.dot_product import DotProduct, vector_dot_product
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
@@ -20,17 +20,13 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_product,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
     FlatNest,
     collapse,
-    linear_index,
-    terms_of,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
-from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window, index_terms
 
 # Taps along an axis up to which they are unrolled.
 MAX_TAPS = 8
@@ -86,10 +82,6 @@ class VnniGroups:
     dot: DotProduct
     position: int
     axis: int
-
-    def count(self, emit: Emitter, channels: Index) -> Index:
-        """Return the number of groups of a number of channels."""
-        return ceil_div(channels, self.dot.group)
 
 
 @dataclass
@@ -345,14 +337,13 @@ def _match_packed(flat: FlatNest, padded: Padded | None, machine: Machine) -> Co
     if isinstance(window, str) or (padded and window.image.buffer != padded.buffer):
         return None
     buffer = window.image.buffer
-    loads = [load for load in flat.nest.loads if load.buffer == buffer]
-    if len(loads) != 1:
+    if sum(load.buffer == buffer for load in flat.nest.loads) != 1:
         return None
-    axes = _axes(window, loads[0], padded, chosen)
+    axes = _axes(window, padded, chosen)
     if axes is not None and _rows_are_independent(window, axes, machine):
         outer = [i for i in range(len(window.flat.iters)) if i in (*window.outer, window.row)]
         window = replace(window, row=None, outer=outer)
-        axes = _axes(window, loads[0], padded, chosen)
+        axes = _axes(window, padded, chosen)
     if axes is None:
         return None
     fixed = [i for axis in axes for i in axis.fixed]
@@ -402,37 +393,18 @@ def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) ->
     return VnniGroups(dot, position, alone[position])
 
 
-def _axes(
-    conv: Convolution, access: Access, padded: Padded | None, chosen: list[int]
-) -> list[PackedAxis] | None:
-    nest = conv.flat.nest
-    order = nest.order
+def _axes(conv: Convolution, padded: Padded | None, chosen: list[int]) -> list[PackedAxis] | None:
+    indices = index_terms(conv.flat, conv.image)
+    if indices is None:
+        return None
     axes = []
-    for d in range(len(access.exprs)):
-        index = _index(access, d)
-        if index is None:
-            return None
-        constant, factors = index
-        terms = {order.index(i): factor for i, factor in factors.items() if factor}
-        terms = {chosen.index(i): factor for i, factor in terms.items() if i in chosen}
-        if any(factor < 0 for factor in terms.values()):
-            return None
+    for d, (constant, factors) in enumerate(indices):
+        terms = {chosen.index(i): factor for i, factor in factors.items() if i in chosen}
         axis = _axis(conv, constant, terms, padded, d)
         if axis is None:
             return None
         axes.append(axis)
     return axes
-
-
-def _index(access: Access, d: int) -> tuple[SymExpr, dict[int, int]] | None:
-    """Return the constant of an index of the image, and the factors of iterators."""
-    index = list(access.op.operands)[-len(access.exprs) :][d]
-    form = linear_index(index, terms_of(access.op.block.arguments))
-    if form is None or (form[0].value is not None and form[0].value < 0):
-        return None
-    known = {i: factor.value for i, factor in form[1].items()}
-    numbers = {i: factor for i, factor in known.items() if factor is not None}
-    return (form[0], numbers) if len(numbers) == len(known) else None
 
 
 def _axis(

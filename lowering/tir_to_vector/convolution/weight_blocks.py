@@ -28,6 +28,7 @@ class WeightBlocks:
     Attributes:
         block: the iterator over blocks if the weights are in blocks already, else None.
         count: the number of blocks.
+        parts: the vectors of a block.
         prepacked: whether a buffer holds all packed blocks.
     """
 
@@ -42,11 +43,10 @@ class WeightBlocks:
         self._blocked = conv.unit is None
         self.ready: bool = self._blocked and conv.widen[1] is None
         self.block: int | None = conv.blocks[-1] if self._blocked and conv.blocks else None
-        # Weights may be in blocks of several vectors.
-        self._parts = 1
+        self.parts: int = 1
         if self._blocked:
-            self._parts = self._channels // self._lanes
-            self.count = emit.size(conv.iter(self.block).extent) * self._parts
+            self.parts = self._channels // self._lanes
+            self.count = emit.size(conv.iter(self.block).extent) * self.parts
         else:
             self.count = ceil_div(self._channels, self._lanes)
         self._packed: ir.Value | None = None
@@ -157,28 +157,23 @@ class WeightBlocks:
         return self._layout.at({**env, **self.place(block)}).offset
 
     def _part(self, block: Index) -> Index:
-        if self._parts == 1:
+        if self.parts == 1:
             return 0
-        return block - block // self._parts * self._parts
+        return block - block // self.parts * self.parts
 
     def place(self, block: Index) -> dict[int, Index]:
         """Return the counters of the first channel of a block."""
         if self.block is None:
             return {self._conv.lane: block * self._lanes}
         lane = self._part(block) * self._lanes
-        return {self.block: block // self._parts, self._conv.lane: lane}
-
-    @property
-    def parts(self) -> int:
-        """The vectors of a block."""
-        return self._parts
+        return {self.block: block // self.parts, self._conv.lane: lane}
 
     @property
     def steps(self) -> int | None:
         """The steps of a block where those of all blocks follow each other in place, else None."""
         if not self.ready or self.block is None:
             return None
-        size = self._steps * (self._lanes * self._parts)
+        size = self._steps * (self._lanes * self.parts)
         adjacent = self._layout.stride(self.block) == size
         return self._steps if adjacent and isinstance(self._steps, int) else None
 
@@ -236,10 +231,7 @@ class VnniWeights(WeightBlocks):
     def extent(self, position: int | None) -> Index:
         """Return the number of steps of an iterator, in groups for the grouped one."""
         extent = super().extent(position)
-        return self._grouped.count(self._emit, extent) if self._is_group(position) else extent
-
-    def _is_group(self, position: int | None) -> bool:
-        return position == self._grouped.position
+        return ceil_div(extent, self._dot.group) if position == self._grouped.position else extent
 
     def stride(self, position: int | None) -> Index:
         """Return the stride of a reduction, in groups."""

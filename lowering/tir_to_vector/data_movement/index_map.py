@@ -145,11 +145,6 @@ class IndexMap:
     branches: bool = False
 
     @property
-    def element(self) -> ir.Type:
-        """The type of the elements."""
-        return self.flat.written.type.element_type
-
-    @property
     def kind(self) -> str:
         """The kind of the block in reports, nothing for what its accesses say."""
         return "scatter" if self.ordered else ""

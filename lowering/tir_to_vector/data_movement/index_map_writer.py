@@ -85,15 +85,8 @@ class IndexMapWriter(NestWriter):
             return False
         return step is None or (self._repeats == 1 and step[0] not in (-1, 0, 1))
 
-    def work(self) -> Index:
-        """Return the work in the unit of `MIN_PARALLEL_WORK`."""
+    def _work(self) -> Index:
         return work_of(self.emit, self.flat, _ELEMENT)
-
-    _work = work
-
-    def write_row(self, env: dict[int, Index]) -> None:
-        """Write the steps of the vector, given the counters of all other iterators."""
-        self._along(dict(env))
 
     def _split_inside(self) -> list[int]:
         return [] if self.index_map.vector is None else [self.index_map.vector]

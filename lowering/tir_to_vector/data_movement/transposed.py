@@ -9,7 +9,7 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -132,7 +132,7 @@ class TransposeWriter(NestWriter):
         return emit.both(self._far, emit.compare("eq", odd & (self.lanes - 1), 0))
 
     def _tiles_of(
-        self, env: dict[int, Index], whole: Index, rows: tuple[Index, Index], *,
+        self, env: dict[int, Index], whole: Index, rows: Span, *,
         far: bool | ir.Value, non_temporal: bool,
     ) -> None:  # fmt: skip
         """Write the whole tiles of rows of the result, each up to `whole`.
@@ -192,7 +192,7 @@ class TransposeWriter(NestWriter):
         return self.flat.accesses[op].strides[self.along] not in (0, 1)
 
     def _edges(
-        self, env: dict[int, Index], right: tuple[Index, Index], down: tuple[Index, Index, Index]
+        self, env: dict[int, Index], right: Span, down: tuple[Index, Index, Index]
     ) -> None:  # fmt: skip
         """Write the edges to the right and below, by one loop over square tiles."""
         emit, side = self.emit, self.height
@@ -279,9 +279,7 @@ class TransposeWriter(NestWriter):
         none = emit.constant(whole.type, 0)
         return [emit.select(count > number, whole, none) for number in range(vectors)]
 
-    def _single(
-        self, env: dict[int, Index], columns: tuple[Index, Index], rows: tuple[Index, Index]
-    ) -> None:
+    def _single(self, env: dict[int, Index], columns: Span, rows: Span) -> None:
         emit = self.emit
         if columns[0] == columns[1] or rows[0] == rows[1]:
             return

@@ -8,8 +8,8 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product, widened
-from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, index_terms
-from relax_mlir.lowering.tir_to_vector.window import Padded, Window
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window, index_terms
 
 # Output channels of a group from which on vectors of channels are better.
 _FEW_CHANNELS = 4
@@ -182,11 +182,11 @@ def image_axes(
     flat: FlatNest, image: FlatAccess, weight: FlatAccess | None, reductions: list[int]
 ) -> list[ImageAxis] | None:
     """Return the dimensions of an image, None if an index is unknown or negative."""
-    indices = index_terms(flat, image)
-    if indices is None or any(factor < 0 for _, terms in indices for factor in terms.values()):
-        return None
     axes = []
-    for constant, terms in indices:
+    for expr, terms in index_terms(flat, image) or ():
+        constant = expr.value
+        if constant is None:
+            return None
         slides = any(i in reductions for i in terms)
         # Iterators of the weight too are those of groups, which begin planes.
         groups = [] if weight is None else [i for i in terms if weight.strides[i] != 0]
@@ -198,7 +198,7 @@ def image_axes(
                 constant,
             )
         )
-    return axes
+    return axes or None
 
 
 # Rows of outputs, and outputs of a row, of a register tile.

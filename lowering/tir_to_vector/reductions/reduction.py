@@ -10,7 +10,7 @@ from relax_mlir.dialects.symbolic.expr import product
 from relax_mlir.lowering.tir_to_vector.control_flow import UNROLL
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, identity
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import (
     WIDE,
     Carried,
@@ -243,7 +243,7 @@ def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -
 
 def sum_rows(
     writer: ElementWriter, env: dict[int, Index], reduction: int,
-    rows: tuple[Index, Index], together: int,
+    rows: Span, together: int,
     get: Callable[[Lanes], ir.Value], put: Callable[[ir.Value, Lanes], None],
 ) -> None:  # fmt: skip
     """Add a range of rows to sums in memory, several rows together.
@@ -306,7 +306,7 @@ def combine_parts(
 
 def _total(
     writer: ElementWriter, env: dict[int, Index], reductions: list[int],
-    span: tuple[Index, Index], known: int | None, *, even: bool = False,
+    span: Span, known: int | None, *, even: bool = False,
 ) -> tuple[Sums, ir.Value]:  # fmt: skip
     """Return the sum over some iterators and a range of the vectorised one.
 
@@ -348,7 +348,7 @@ def _total(
 
 def _rest(
     writer: ElementWriter, env: dict[int, Index], totals: Sums, carried: Carried,
-    span: tuple[Index, Index],
+    span: Span,
 ) -> Carried:  # fmt: skip
     """Combine the tail, less than a vector, with the accumulators of a loop."""
     emit, lanes = writer.emit, writer.lanes
@@ -475,7 +475,7 @@ def reduce_split(writer: ElementWriter) -> None:
 
 @contextmanager
 def _each_sum(
-    writer: ElementWriter, free: list[int], ranges: Sequence[tuple[Index, Index]]
+    writer: ElementWriter, free: list[int], ranges: Sequence[Span]
 ) -> Iterator[tuple[dict[int, Index], Index]]:
     """Write the loops over results; yields their counters and the number of the result."""
     emit, row, env = writer.emit, 0, dict[int, Index]()

@@ -5,7 +5,7 @@ and are combined in order.
 """
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import ElementWriter, Lanes
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import combine_parts, sum_rows, sums_of
@@ -73,7 +73,7 @@ def reduce_split_rows(writer: ElementWriter) -> None:
 
 
 def _reduce_piece(
-    writer: ElementWriter, span: tuple[Index, Index], sums: ir.Value, begin: Index, together: int
+    writer: ElementWriter, span: Span, sums: ir.Value, begin: Index, together: int
 ) -> None:
     """Reduce some rows, several at a time, to sums in a buffer."""
     emit, totals = writer.emit, sums_of(writer, shared=False)

@@ -63,11 +63,6 @@ class VariadicReduction:
     added: list[ir.Value] = field(default_factory=list)
 
     @property
-    def element(self) -> ir.Type:
-        """The type of the last value."""
-        return self.stores[-1].operands[0].type
-
-    @property
     def along(self) -> bool:
         """Whether lanes are steps of the reduction."""
         return self.flat.iters[self.vector].reduction

@@ -1,7 +1,7 @@
 """Row fusion: several nests for each row, or for a block of rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
@@ -11,7 +11,7 @@ from relax_mlir.lowering.tir_to_llvm.math.value_ranges import UP_TO_ZERO
 from relax_mlir.lowering.tir_to_vector.analysis import is_adjacent
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest, collapse
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work, total_work
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
@@ -178,34 +178,22 @@ def _rows_are_independent(group: list[FlatNest], count: int) -> bool:
     return True
 
 
-@dataclass
-class Rows:
-    """Nests that share the loop over their rows, or one nest."""
-
-    flats: list[FlatNest]
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of what the last nest stores."""
-        return self.flats[-1].written.type.element_type
-
-
 def _match(nests: Nests) -> Problem | str:
     if isinstance(nests.flat, str) or isinstance(nests.merged, str):
         return nests.flat if isinstance(nests.flat, str) else ""
     along = vector_iter(nests.merged)
-    return along if isinstance(along, str) else Problem([nests.nest], Rows([nests.flat]))
+    return along if isinstance(along, str) else Problem([nests.nest], [nests.flat])
 
 
 def _join(before: Problem, problem: Problem) -> Problem | None:
-    flats = [*before.form.flats, *problem.form.flats]
+    flats = [*before.form, *problem.form]
     if is_adjacent(before.nests[-1].top, problem.nests[0].top) and shared_loops(flats):
-        return Problem([*before.nests, *problem.nests], Rows(flats))
+        return Problem([*before.nests, *problem.nests], flats)
     return None
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
-    flats = problem.form.flats
+    flats: list[FlatNest] = problem.form
     count = shared_loops(flats) if len(flats) > 1 else 0
     return [
         Candidate(
@@ -385,7 +373,7 @@ def _stream_rows(writers: list[NestWriter], count: int, far: Bool, *, sure: bool
 
 
 def _rows(
-    ranges: list[tuple[Index, Index]],
+    ranges: list[Span],
     counters: list[Index],
     writers: list[NestWriter],
     emit: Emitter,

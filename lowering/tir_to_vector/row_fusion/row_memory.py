@@ -14,7 +14,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     is_one_walk,
     merge,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes, times_extents
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
@@ -192,7 +192,7 @@ def come_from_memory(
     total = times_extents(emit, group[0].iters[:count], length)
     slow = any(map(has_functions, group))
     least = emit.machine.min_non_temporal_bytes(True, slow=slow)
-    limits: list[tuple[Index, Index]] = [(least, total)]
+    limits: list[Span] = [(least, total)]
     for each in over:
         limits += [(length, emit.machine.l2_bytes), (MIN_PIPELINED_ELEMENTS, emit.size(each.size))]
     far = emit.all_at_most(*limits)

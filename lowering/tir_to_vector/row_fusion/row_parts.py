@@ -1,8 +1,11 @@
-"""Nests that each write a part of every row of one buffer, such as padding and concat."""
+"""Nests that each write a part of every row of one buffer, such as padding and concat.
+
+They have the same outer iterators, and the last one of each walks a part of a row. Separate loops
+would write the cache lines between parts several times.
+"""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
@@ -15,28 +18,8 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClas
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, nest_work, total_work
 
 
-@dataclass
-class RowParts:
-    """Maps with the same outer iterators, the last of which walks a part of a row.
-
-    Separate loops would write the cache lines between parts several times.
-    """
-
-    maps: list[IndexMap]
-
-    @property
-    def nests(self) -> list[Nest]:
-        """The nests, in order."""
-        return [each.flat.nest for each in self.maps]
-
-    @property
-    def element(self) -> ir.Type:
-        """The type of the elements."""
-        return self.maps[0].element
-
-
-def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
-    """Return the row parts that some operations begin with, None if they are none."""
+def _row_parts(tops: Sequence[ir.Operation]) -> list[IndexMap]:
+    """Return the maps that some operations begin with and that write parts of the same rows."""
     maps: list[IndexMap] = []
     for op in tops:
         nest = match_nest(op)
@@ -50,7 +33,7 @@ def find_row_parts(tops: Sequence[ir.Operation]) -> RowParts | None:
         if maps and not _belong(maps[0], index_map):
             break
         maps.append(index_map)
-    return RowParts(maps) if len(maps) > 1 else None
+    return maps
 
 
 def _writes_rows(nest: Nest) -> bool:
@@ -81,23 +64,21 @@ def _belong(first: IndexMap, index_map: IndexMap) -> bool:
 
 
 def _match(nests: Nests) -> Problem | str:
-    result = find_row_parts(nests.tops)
-    return (
-        "not several maps write parts of the same rows"
-        if result is None
-        else Problem(result.nests, result)
-    )
+    maps = _row_parts(nests.tops)
+    if len(maps) < 2:
+        return "not several maps write parts of the same rows"
+    return Problem([each.flat.nest for each in maps], maps)
 
 
 def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
-    parts: RowParts = problem.form
+    maps: list[IndexMap] = problem.form
 
     def write(emit: Emitter, _: Machine) -> None:
-        writers = [IndexMapWriter(each, emit) for each in parts.maps]
-        rows = [emit.size(it.extent) for it in parts.maps[0].flat.iters[:-1]]
+        writers = [IndexMapWriter(each, emit) for each in maps]
+        rows = [emit.size(it.extent) for it in maps[0].flat.iters[:-1]]
         work: Index = 0
         for writer in writers:
-            work += writer.work()
+            work += writer._work()
         with ExitStack() as loops:
             dims = list(map(emit.shared_evenly, rows))
             ranges = loops.enter_context(emit.parallel_region(dims, work))
@@ -105,10 +86,10 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
             for position, limits in enumerate(ranges):
                 env[position] = loops.enter_context(emit.loop(*limits)).counter
             for writer in writers:
-                writer.write_row(env)
+                writer._along(env)
 
     def work(size: Size) -> Work:
-        return total_work(nest_work(each.flat, machine, size) for each in parts.maps)
+        return total_work(nest_work(each.flat, machine, size) for each in maps)
 
     return [Candidate("row by row", write, work)]
 

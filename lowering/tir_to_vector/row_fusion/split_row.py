@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest, collapse
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span
 
 # Elements of a part, a multiple of a step, and parts from which on threads share a row.
 _PIECE = 1 << 12
@@ -28,7 +28,7 @@ class SplitRow:
     """
 
     length: int
-    own: tuple[Index, Index] | None = None
+    own: Span | None = None
     sums: ir.Value | None = None
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span
 from relax_mlir.lowering.tir_to_vector.shuffles import transpose_tile
 from relax_mlir.lowering.tir_to_vector.window import WindowWriter
 from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
@@ -307,7 +307,7 @@ class TransformedSums(_Tiles):
 
     def _pixels(
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
-        sizes: tuple[Index, Index],
+        sizes: Span,
     ) -> None:  # fmt: skip
         """Write vectors of channels."""
         emit = self._emit
@@ -321,7 +321,7 @@ class TransformedSums(_Tiles):
 
     def _transposed(
         self, env: dict[int, Index], run: Run, channel: Index, live: Index,
-        sizes: tuple[Index, Index],
+        sizes: Span,
     ) -> None:  # fmt: skip
         """Write vectors of adjacent pixels."""
         emit, lanes = self._emit, self._lanes

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
     find_packed_convolution,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -47,8 +47,6 @@ from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     knows_tiles,
     winograd_cost,
 )
-
-Span = tuple[Index, Index]
 
 
 def _match(nests: Nests) -> Problem | str:

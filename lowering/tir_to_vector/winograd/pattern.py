@@ -20,10 +20,9 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     FlatAccess,
     FlatIter,
     FlatNest,
-    index_terms,
-    inner_dims,
+    row_major_strides,
 )
-from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window
+from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window, index_terms
 
 # Taps along an axis.
 TAPS = 3
@@ -206,9 +205,7 @@ class Winograd(Window):
     @property
     def source_strides(self) -> list[SymExpr]:
         """The strides of images, channels, rows and columns."""
-        strides = [_ONE]
-        for dim in reversed(inner_dims(self.source)):
-            strides.insert(0, strides[0] * dim)
+        strides = row_major_strides(self.source)
         return [strides[d] for d in self.dims]
 
     @property
@@ -250,7 +247,7 @@ def _assign(
     if padded is not None and padded.buffer != image.buffer:
         return None
     indices = index_terms(flat, image)
-    if indices is None or len(indices) != 4 or any(constant for constant, _ in indices):
+    if indices is None or len(indices) != 4 or any(constant != 0 for constant, _ in indices):
         return None
     terms = [factors for _, factors in indices]
     spatial = [i for i, it in enumerate(flat.iters) if not it.reduction]

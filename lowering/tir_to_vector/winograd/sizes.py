@@ -49,9 +49,9 @@ class Cost:
     each: float
 
 
-def direct_cost(conv: Winograd, machine: Machine) -> Cost:
-    """Return the cost of direct convolution, for each pixel."""
-    return Cost(0.0, _steps(conv, machine) * TAPS * TAPS / machine.fma_units)
+def direct_cost(conv: Winograd, machine: Machine) -> float:
+    """Return the cycles of direct convolution for each pixel."""
+    return _steps(conv, machine) * TAPS * TAPS / machine.fma_units
 
 
 def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
@@ -71,7 +71,7 @@ def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
     Dynamic sizes are assumed to be large.
     """
     best: tuple[float, int] | None = None
-    direct = direct_cost(conv, machine).each
+    direct = direct_cost(conv, machine)
     count, rows, columns = (conv.extent(axis).value for axis in (IMAGES, ROWS, COLUMNS))
     for outputs in _TRANSFORM:
         if outputs > most:
@@ -123,7 +123,7 @@ def fastest_variant(
         each = count * int(cost.each * MARGIN)
         taken.append(each + int(cost.fixed * MARGIN))
     pixels = images * rows * columns
-    direct = pixels * int(direct_cost(conv, machine).each)
+    direct = pixels * int(direct_cost(conv, machine))
     best = emit.min(taken[0], taken[-1])
     return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
 

@@ -52,7 +52,7 @@ def describe(plan: Plan, sizes: Mapping[str, int] | None = None) -> NestPlan:
     lines = tuple(_explain(plan, size))
     if plan.problem is None:
         return NestPlan(names, kinds, lines, reason="" if is_small(plan) else reason)
-    chosen, element = plan.decision[-1], plan.form.element
+    chosen, element = plan.decision[-1], plan.problem.element
     lanes = plan.machine.lanes(element)
     cycles = chosen.work(size).cycles
     if lanes is None:

@@ -8,7 +8,6 @@ from relax_mlir.dialects.relax.dialect import Dims
 from relax_mlir.dialects.tir.builder import Buffer, PrimFuncBuilder
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Nest, match_nest, top_level
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import Fused
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     Contraction,
     is_matrix_product,
@@ -155,7 +154,7 @@ class KernelCloner:
         return self.builder.symbol(expr.substitute(self.kernel.call.symbols)).value
 
 
-_WINDOWS = (Convolution, DepthwisePool, Fused, Prologue)
+_WINDOWS = (Contraction, Convolution, DepthwisePool, Prologue)
 _REDUCES = ("reduction", "scan", "contraction", "attention")
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from targets import with_threads
 
 from relax_mlir import tir
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import from_source
 
 HEAD = "from relax_mlir.script import tir as T\n\n"

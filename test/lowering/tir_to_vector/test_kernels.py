@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_classes import IDENTITY, elementwise, permutation, reduction, softmax
+from kernel_classes import IDENTITY, classify, elementwise, permutation, reduction, softmax
 from kernels import Guarded, Size, build, close, contraction, run, sizes, values
 from targets import WIDTHS
 
@@ -16,7 +16,6 @@ from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import binary, cast, const, select, unary
 from relax_mlir.errors import PassError
 from relax_mlir.lowering.tir_to_vector.lower_tir import lower_tir
-from relax_mlir.lowering.tir_to_vector.plan import classify
 
 pytestmark = pytest.mark.unoptimized
 

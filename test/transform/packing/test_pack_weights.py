@@ -5,6 +5,7 @@ from functools import partial
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_classes import classify
 from targets import AVX2, AVX512, DEFAULT, DOT_PRODUCTS, SSE, skip_unless_runs, with_threads
 from thread_counts import bits, check_bits
 
@@ -13,7 +14,6 @@ from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import relax as R
 from relax_mlir.transform.packing.pack_weights import packed_weights
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernel_classes import classify
 from programs import Program, tensor
 from samples import check, sample
 from targets import with_threads
@@ -19,7 +20,6 @@ from relax_mlir.compiler.pipeline import lower
 from relax_mlir.dialects.relax import InferError
 from relax_mlir.dialects.relax import build as relax_op
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.transform import PassContext
 
 # Queries and keys: none, one, few, tiles and blocks of keys, and one more or less than those.

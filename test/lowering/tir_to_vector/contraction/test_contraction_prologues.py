@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from kernels import build, close, run, sizes, values
 
 from relax_mlir import compile as compile_
@@ -15,7 +16,6 @@ from relax_mlir.dialects.context import make_context
 from relax_mlir.dialects.tir.builder import BufferDecl, PrimFuncBuilder
 from relax_mlir.dialects.tir.scalar import binary, cast, compare, select, unary
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import set_num_threads
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from kernels import build, close, contraction, run, values
 from targets import WIDTHS
 
@@ -11,7 +12,6 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.context import make_context
 from relax_mlir.lowering.tir_to_vector import parallel_region
 from relax_mlir.lowering.tir_to_vector.contraction.blocking import RowTiles, column_tiles
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 
 pytestmark = pytest.mark.unoptimized

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from targets import with_threads
 
 from relax_mlir import compile as compile_
@@ -12,7 +13,6 @@ from relax_mlir import relax, te, tir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
 from relax_mlir.lowering.tir_to_vector import parallel_region
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.runtime import num_threads, set_num_threads
 from relax_mlir.script import from_source
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 
 from relax_mlir import compile as compile_
 from relax_mlir import te, tir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import tir as T
 
 

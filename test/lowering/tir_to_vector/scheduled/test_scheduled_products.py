@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 from kernels import close, values
 
 from relax_mlir import compile as compile_
 from relax_mlir import te, tir
 from relax_mlir.ir.module import IRModule
 from relax_mlir.ir.single_function import single
-from relax_mlir.lowering.tir_to_vector.plan import classify
 from relax_mlir.script import tir as T
 
 n, m, k = te.var("n"), te.var("m"), te.var("k")
