@@ -1,137 +1,32 @@
-"""Kernels of copied planes in NCHW: the copies, and vectors of one row of outputs."""
+"""Depthwise convolution and pooling of NCHW planes that are copied with their borders."""
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     REST_ROWS,
     DepthwisePoolWriter,
-    Span,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 
-
-class CopiedNchw(DepthwisePoolWriter):
-    """Writes the loops over planes; subclasses know a plane's layout in the buffer.
-
-    Attributes:
-        strides: of all its dimensions but the last; those of rows that are copied one by one.
-        unit: planes that go together.
-    """
-
-    strides: list[Index]
-    unit = 1
-
-    @abstractmethod
-    def _copy(self, place: Index, to: Index) -> None:
-        """Copy the dimensions of a plane that `strides` do not cover.
-
-        Args:
-            place: of its first element in the image.
-            to: its first element in the buffer.
-        """
-
-    @abstractmethod
-    def _tiles(self, env: dict[int, Index]) -> None:
-        """Write the outputs of one plane."""
-
-    @abstractmethod
-    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
-        """Load for each vector of a tile the pixels of one tap."""
-
-    def write(self) -> None:
-        """Write the loops."""
-        emit, pool = self.emit, self.pool
-        order, last = self._longest_first(), pool.outer[-1:]
-        dims = [ParallelDim(self.extent(i), self.unit if i in last else 1) for i in order]
-        with ExitStack() as loops:
-            work = work_of(emit, pool.flat, 1)
-            ranges = loops.enter_context(emit.parallel_region(dims or [ParallelDim(1)], work))
-            spans = dict(zip(order, ranges, strict=False))
-            self.plane: ir.Value = self._filled(self.size, pool.fill)
-            env: dict[int, Index] = {}
-            for position in pool.outer[:-1]:
-                env[position] = loops.enter_context(emit.each_step(*spans[position]))
-            self._planes(env, spans)
-
-    def _planes(self, env: dict[int, Index], spans: dict[int, Span]) -> None:
-        """Write the innermost loop over planes: each is copied, then read."""
-        with ExitStack() as loops:
-            for position in self.pool.outer[-1:]:
-                env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
-            self._fill(env)
-            self._outputs(env)
-
-    def _fill(self, env: dict[int, Index]) -> None:
-        """Copy a plane to the buffer, whose border stays."""
-        place, to = self.plane_at(env), self.start
-        with ExitStack() as loops:
-            for d, stride in enumerate(self.strides):
-                step = loops.enter_context(self.emit.each_step(0, self.counts[d]))
-                place += step * self.source_strides[d]
-                to += (step + self.befores[d]) * stride
-            self._copy(place, to)
-
-    def _outputs(self, env: dict[int, Index]) -> None:
-        pool = self.pool
-        slides = {i for axis in pool.axes for i in axis.inner}
-        channels = [i for i in pool.inner if i not in slides]
-        with ExitStack() as loops:
-            for position in [*channels, *(i for i in pool.inner if i in slides)]:
-                env[position] = loops.enter_context(self.emit.each_step(0, self.extent(position)))
-            self.elements: dict[tuple[int, ...], ir.Value | None] | None = self._elements(env)
-            self._tiles(env)
-
-    def window(
-        self, env: dict[int, Index], steps: list[Index], left: list[int], sums: list[ir.Value]
-    ) -> list[ir.Value]:
-        """Sum a window; its taps, or those of its rows, are unrolled.
-
-        Args:
-            env: counters at the tile's first output.
-            steps: the taps of the reductions that are loops.
-            left: the other reductions.
-            sums: the sums of the tile so far.
-        """
-        emit, pool = self.emit, self.pool
-        if not left:
-            return self._step(env, steps, sums)
-        position, *rest = left
-        extent = self.extent(position)
-        along = position in pool.axes[-1].inner and isinstance(extent, int)
-        if self.elements is None and not along:
-            with emit.loop(0, extent, 1, sums) as loop:
-                inner = {**env, position: loop.counter}
-                loop.carry(self.window(inner, [*steps, loop.counter], rest, loop.carried))
-            return loop.results
-        assert isinstance(extent, int)
-        for step in range(extent):
-            sums = self.window({**env, position: step}, [*steps, step], rest, sums)
-        return sums
-
-    def _step(
-        self, env: dict[int, Index], steps: list[Index], sums: list[ir.Value]
-    ) -> list[ir.Value]:
-        known = self.elements
-        element = self._element(env) if known is None else known[tuple(steps)]
-        pixels = self._pixels(env, len(sums))
-        return [
-            self.combined(total, pixel, element) for total, pixel in zip(sums, pixels, strict=True)
-        ]
-
-
 # Maximal rows of a window that are unrolled with those of a tile.
 _MAX_DOWN = 11
 
 
-class CopiedRowsNchw(CopiedNchw):
-    """Writes the kernel: register tiles are a vector wide and several rows high."""
+class CopiedNchw(DepthwisePoolWriter):
+    """Writes the kernel: register tiles are a vector wide and several rows high.
+
+    Attributes:
+        strides: of all dimensions of a copy but the last.
+    """
+
+    strides: list[Index]
 
     def _shape(self) -> None:
         pool = self.pool
@@ -148,6 +43,31 @@ class CopiedRowsNchw(CopiedNchw):
             size *= reach
         self.size = size
 
+    def write(self) -> None:
+        """Write the loops."""
+        emit, pool = self.emit, self.pool
+        order = self._longest_first()
+        dims = [ParallelDim(self.extent(i)) for i in order] or [ParallelDim(1)]
+        with ExitStack() as loops:
+            ranges = loops.enter_context(emit.parallel_region(dims, work_of(emit, pool.flat, 1)))
+            spans = dict(zip(order, ranges, strict=False))
+            self.plane: ir.Value = self._filled(self.size, pool.fill)
+            env: dict[int, Index] = {}
+            for position in pool.outer:
+                env[position] = loops.enter_context(emit.each_step(*spans[position]))
+            self._fill(env)
+            self._outputs(env)
+
+    def _fill(self, env: dict[int, Index]) -> None:
+        """Copy a plane to the buffer, whose border stays."""
+        place, to = self.plane_at(env), self.start
+        with ExitStack() as loops:
+            for d, stride in enumerate(self.strides):
+                step = loops.enter_context(self.emit.each_step(0, self.counts[d]))
+                place += step * self.source_strides[d]
+                to += (step + self.befores[d]) * stride
+            self._copy(place, to)
+
     def _copy(self, place: Index, to: Index) -> None:
         # The border after a row was filled before, and stays.
         other = self._fill_value()
@@ -158,25 +78,21 @@ class CopiedRowsNchw(CopiedNchw):
 
         self._store_phases(self.plane, to, self.phase, load)
 
-    def _tiles(self, env: dict[int, Index]) -> None:
-        emit, pool = self.emit, self.pool
-        rows, cols = self.extent(pool.row), self.extent(pool.col)
-        for done, upto, height, guarded in self._row_ranges(0, rows):
-            with emit.loop(done, upto, height) as loop:
-                row = loop.counter
-                left = rows - row if guarded else height
-                whole = emit.round_down(cols, self.lanes)
-                with emit.loop(0, whole, self.lanes) as col:
-                    self._tile(env, (height, left), row, col.counter, None)
-                rest = cols - whole
-
-                def last(
-                    tile: tuple[int, Index] = (height, left), row: Index = row,
-                    col: Index = whole, rest: Index = rest,
-                ) -> None:  # fmt: skip
-                    self._tile(env, tile, row, col, emit.mask(rest, self.lanes))
-
-                emit.if_any(rest, last)
+    def _outputs(self, env: dict[int, Index]) -> None:
+        """Write the outputs of a plane."""
+        pool = self.pool
+        slides = {i for axis in pool.axes for i in axis.inner}
+        channels = [i for i in pool.inner if i not in slides]
+        with ExitStack() as loops:
+            for position in [*channels, *(i for i in pool.inner if i in slides)]:
+                env[position] = loops.enter_context(self.emit.each_step(0, self.extent(position)))
+            self.elements: dict[tuple[int, ...], ir.Value | None] | None = self._elements(env)
+            rows, cols = self.extent(pool.row), self.extent(pool.col)
+            for done, upto, height, guarded in self._row_ranges(0, rows):
+                with self.emit.loop(done, upto, height) as loop:
+                    left = rows - loop.counter if guarded else height
+                    tile = partial(self._tile, env, (height, left), loop.counter)
+                    self.emit.each_vector(0, cols, self.lanes, tile)
 
     def _tile(
         self, env: dict[int, Index], height: tuple[int, Index], row: Index, col: Index,
@@ -185,15 +101,7 @@ class CopiedRowsNchw(CopiedNchw):
         """Write a tile of rows, of which the second number exist."""
         emit, pool = self.emit, self.pool
         init, (rows, left) = pool.flat.init, height
-        here = {**env, pool.col: col}
-        if pool.row is not None:
-            here[pool.row] = row
-        places = []
-        for r in range(rows):
-            there = dict(here)
-            if pool.row is not None:
-                there[pool.row] = row + r
-            places.append(there)
+        places = [self.output(env, row + r, col) for r in range(rows)]
         if init is None:
             at = [[self.out.at(there).offset] for there in places]
             sums = [emit.vector_load(self.out.base, each, self.vector, mask) for each in at]
@@ -201,9 +109,9 @@ class CopiedRowsNchw(CopiedNchw):
             sums = [self.splat(init)] * rows
         if self.elements is None and self.down is not None:
             others = [i for i in pool.reductions if i != self.down]
-            sums = self._by_columns(here, others, sums)
+            sums = self._by_columns(places[0], others, sums)
         else:
-            sums = self.window(here, [], pool.reductions, sums)
+            sums = self._window(places[0], pool.reductions, sums)
         for number, (there, value) in enumerate(zip(places, sums, strict=True)):
             if number == 0 or isinstance(left, int):
                 self.put(value, there, mask)
@@ -252,9 +160,41 @@ class CopiedRowsNchw(CopiedNchw):
                 sums[row] = self.combined(sums[row], pixel, elements[number])
         return sums
 
-    def _pixels(self, env: dict[int, Index], count: int) -> list[ir.Value]:
-        places = [self._place(env, r) for r in range(count)]
-        return [self.emit.vector_load(self.plane, [place], self.vector) for place in places]
+    def _window(
+        self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """Sum a window; its taps, or those of its rows, are unrolled.
+
+        Args:
+            env: counters at the tile's first output, and of the taps.
+            left: the reductions that have no counter yet.
+            sums: the sums of the tile so far.
+        """
+        emit, pool = self.emit, self.pool
+        if not left:
+            return self._step(env, sums)
+        position, *rest = left
+        extent = self.extent(position)
+        along = position in pool.axes[-1].inner and isinstance(extent, int)
+        if self.elements is None and not along:
+            with emit.loop(0, extent, 1, sums) as loop:
+                inner = {**env, position: loop.counter}
+                loop.carry(self._window(inner, rest, loop.carried))
+            return loop.results
+        assert isinstance(extent, int)
+        for step in range(extent):
+            sums = self._window({**env, position: step}, rest, sums)
+        return sums
+
+    def _step(self, env: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
+        emit, known = self.emit, self.elements
+        steps = tuple(env[i] for i in self.pool.reductions)
+        element = self._element(env) if known is None else known[steps]
+        places = [self._place(env, row) for row in range(len(sums))]
+        pixels = [emit.vector_load(self.plane, [place], self.vector) for place in places]
+        return [
+            self.combined(total, pixel, element) for total, pixel in zip(sums, pixels, strict=True)
+        ]
 
     def _place(self, env: dict[int, Index], below: int) -> Index:
         """Return the place of the pixels of a row of the tile, `below` rows below the first."""

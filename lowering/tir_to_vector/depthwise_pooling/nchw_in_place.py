@@ -24,11 +24,10 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     PixelSources,
     RowPixels,
     Shifter,
-    Span,
     Tile,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span
 from relax_mlir.lowering.tir_to_vector.shuffles import pick_lanes
 
 
@@ -299,15 +298,8 @@ class InPlaceNchw(DepthwisePoolWriter):
         pool = self.pool
         if pool.flat.init is not None:
             return self.splat(pool.flat.init)
-        at = self.out.at(self._place(env, tile, row)).offset
+        at = self.out.at(self.output(env, tile.row + row, tile.col)).offset
         return self.emit.vector_load(self.out.base, [at], self.vector, tile.mask)
-
-    def _place(self, env: dict[int, Index], tile: Tile, row: int) -> dict[int, Index]:
-        """Return the counters of a tile's row."""
-        there = {**env, self.pool.col: tile.col}
-        if self.pool.row is not None:
-            there[self.pool.row] = tile.row + row
-        return there
 
     def _image_rows(self, tile: Tile) -> Iterator[Seen]:
         """Yield the rows of the image that a tile sees."""
@@ -345,7 +337,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         """Store the rows of a tile that are there."""
         emit = self.emit
         if self.finish is None and isinstance(tile.left, int):
-            places = [self.out.at(self._place(env, tile, 0)).offset]
+            places = [self.out.at(self.output(env, tile.row, tile.col)).offset]
             for _ in sums[1 : tile.left]:
                 places.append(places[-1] + self.out.stride(self.pool.row))
             *rows, last = zip(sums, places, strict=False)
@@ -353,7 +345,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             self._store_rows([last], tile, overwrites=False)
             return
         for row, value in enumerate(sums):
-            put = partial(self.put, value, self._place(env, tile, row), tile.mask)
+            put = partial(self.put, value, self.output(env, tile.row + row, tile.col), tile.mask)
             # A sum would take an instruction that a comparison does not.
             emit.choose(not row or emit.holds("slt", row, tile.left), put, lambda: None)
 

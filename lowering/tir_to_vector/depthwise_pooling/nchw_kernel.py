@@ -8,12 +8,7 @@ from functools import partial
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.target.machine import Machine
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.channel_in_lane import (
-    ChannelInLane,
-    channel_in_lane_pays,
-    fits_channel_in_lane,
-)
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedRowsNchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_copied import CopiedNchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     InPlaceNchw,
     PairedRowsNchw,
@@ -165,10 +160,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         return [*result, kernel("planes in place", InPlaceNchw)]
     if is_separable(pool):
         return [*result, kernel("separable", SeparableNchw)]
-    if fits_channel_in_lane(pool, machine):
-        pays = partial(channel_in_lane_pays, pool)
-        result.append(kernel("channel in lane", ChannelInLane, pays))
-    return [*result, kernel("copied planes", CopiedRowsNchw)]
+    return [*result, kernel("copied planes", CopiedNchw)]
 
 
 NCHW_WINDOW = KernelClass(

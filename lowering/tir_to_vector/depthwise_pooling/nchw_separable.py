@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div, is_zero
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
@@ -88,7 +88,7 @@ class SeparableNchw(DepthwisePoolWriter):
         emit, pool = self.emit, self.pool
         place: Index = 0
         taps: list[tuple[Index, Index]] = []
-        spans: list[tuple[Index, Index]] = []
+        spans: list[Span] = []
         whole: ir.Value | None = None
         for d, (axis, stride) in enumerate(zip(pool.axes, self.source_strides, strict=True)):
             first: Index = axis.constant
@@ -142,8 +142,8 @@ class SeparableNchw(DepthwisePoolWriter):
         return low, high, inside
 
     def _combine(
-        self, place: Index, taps: Sequence[tuple[Index, Index]],
-        spans: Sequence[tuple[Index, Index]] | None,
+        self, place: Index, taps: Sequence[Span],
+        spans: Sequence[Span] | None,
     ) -> None:  # fmt: skip
         """Combine some rows of the image into the buffer; without spans they are unrolled."""
         self._store_phases(
@@ -152,8 +152,8 @@ class SeparableNchw(DepthwisePoolWriter):
         )  # fmt: skip
 
     def _column(
-        self, place: Index, taps: Sequence[tuple[Index, Index]],
-        spans: Sequence[tuple[Index, Index]] | None, masks: Sequence[ir.Value | None],
+        self, place: Index, taps: Sequence[Span],
+        spans: Sequence[Span] | None, masks: Sequence[ir.Value | None],
     ) -> list[ir.Value]:  # fmt: skip
         """Return adjacent vectors of combined rows."""
         emit, fill, sums = self.emit, self.splat(self.pool.flat.init), self.sums
@@ -187,18 +187,12 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _row(self, env: dict[int, Index]) -> None:
         """Combine the buffer's elements for a row of outputs."""
-        emit, pool = self.emit, self.pool
-        cols = self.extent(pool.col)
-        whole = emit.round_down(cols, self.lanes)
-        with emit.loop(0, whole, self.lanes) as loop:
-            self.put(self._along(loop.counter), {**env, pool.col: loop.counter}, None)
-        left = cols - whole
+        col = self.pool.col
 
-        def tail() -> None:
-            mask = emit.mask(left, self.lanes)
-            self.put(self._along(whole), {**env, pool.col: whole}, mask)
+        def write(at: Index, mask: ir.Value | None) -> None:
+            self.put(self._along(at), {**env, col: at}, mask)
 
-        emit.if_any(left, tail)
+        self.emit.each_vector(0, self.extent(col), self.lanes, write)
 
     def _along(self, col: Index) -> ir.Value:
         """Return the outputs from a column on."""

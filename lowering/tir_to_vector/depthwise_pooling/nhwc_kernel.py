@@ -395,7 +395,7 @@ class NhwcWriter(DepthwisePoolWriter):
         for position, step in zip((self.pool.fall, self.pool.slide), at, strict=True):
             if position in self.taps and position is not None:
                 there[position] = step
-        return self.load_window(self.weight.at(there).offset, mask)
+        return self.weights.vectors(self.weight.at(there).offset, mask)
 
     def _corner(self, env: dict[int, Index]) -> tuple[Index, list[ir.Value | bool]]:
         """Return the place along the axes before a tile's, and whether it is in the image."""

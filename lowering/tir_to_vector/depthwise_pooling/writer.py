@@ -13,13 +13,11 @@ from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loade
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
 from relax_mlir.lowering.tir_to_vector.flat import inner_dims
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import every_nth
 from relax_mlir.lowering.tir_to_vector.window import WindowWriter
-
-Span = tuple[Index, Index]
 
 # Taps of windows that are unrolled whole; larger windows are unrolled along their rows.
 MAX_ELEMENTS = 36
@@ -124,15 +122,16 @@ class DepthwisePoolWriter(WindowWriter, ABC):
             return value
         return self.emit.op("arith.select", [mask, value, other], self.vector)
 
-    def load_window(self, at: Index, mask: ir.Value | None) -> ir.Value:
-        """Load adjacent elements of windows as what is added, zeros without mask."""
-        return self.weights.vectors(at, mask)
-
     def splat(self, number: ir.Attribute | None) -> ir.Value:
         """Return a number in all lanes, zeros for None."""
         if number is None:
             return self.emit.constant(self.vector, 0)
         return self.emit.constant_of(self.vector, number)
+
+    def output(self, env: dict[int, Index], row: Index, col: Index) -> dict[int, Index]:
+        """Return the counters of an output of a plane."""
+        there = {**env, self.pool.col: col}
+        return there if self.pool.row is None else {**there, self.pool.row: row}
 
     def plane_at(self, env: dict[int, Index]) -> Index:
         """Return the place of a plane's first element in the image."""
