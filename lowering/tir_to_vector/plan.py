@@ -25,7 +25,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.kernel import CONVOLUTION, PA
 from relax_mlir.lowering.tir_to_vector.data_movement.index_map_writer import BRANCHES, INDEX_MAP
 from relax_mlir.lowering.tir_to_vector.data_movement.transposed import TRANSPOSE
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import NCHW_WINDOW
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_separable import NHWC_WINDOW
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nhwc_kernel import NHWC_WINDOW
 from relax_mlir.lowering.tir_to_vector.init import split_data_inits
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, KernelClass, Nests, Plan, Problem
 from relax_mlir.lowering.tir_to_vector.reductions.indexed import INDEXED_REDUCTION

@@ -31,7 +31,7 @@ class CopiedNchw(DepthwisePoolWriter):
     def _shape(self) -> None:
         pool = self.pool
         self.down: int | None = self._window_rows()
-        self.phase: Index = self._phase_size()
+        self.phase: Index = self._phase_size(self.reach[-1])
         self.strides = []
         size = self.phase * pool.stride
         for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):

@@ -16,12 +16,12 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_in_place import (
     pairing_pays,
     reads_in_place,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_separable import (
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool, match_nchw
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.separable import (
     SUMS,
     SeparableNchw,
     is_separable,
 )
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool, match_nchw
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, inner_dims

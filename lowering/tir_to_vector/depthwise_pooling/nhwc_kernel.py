@@ -10,11 +10,26 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import NhwcDepthwisePool, nhwc_tile
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.nchw_kernel import (
+    global_pool,
+    match_window,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
+    NhwcDepthwisePool,
+    match_nhwc,
+    nhwc_tile,
+)
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.separable import (
+    SeparableNhwc,
+    is_nhwc_separable,
+)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Problem
+from relax_mlir.lowering.tir_to_vector.nest_cost import nest_work
 
 # The extremum of integers, and the quiet NaN that is the extreme in their order.
 _EXTREMA = {"arith.maximumf": ("arith.maxsi", False), "arith.minimumf": ("arith.minsi", True)}
@@ -431,3 +446,23 @@ class NhwcWriter(DepthwisePoolWriter):
                 index = emit.max(emit.min(index, self._size(along.axis) - 1), 0)
             lines.append((index * stride, live, uses))
         return lines
+
+
+def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
+    pool: NhwcDepthwisePool = problem.form
+    separable = is_nhwc_separable(pool)
+    writer = SeparableNhwc if separable else NhwcWriter
+    kernel = Candidate(
+        "separable" if separable else "vectors of channels",
+        lambda emit, machine: writer(pool, emit).write(),
+        lambda size: nest_work(pool.flat, machine, size),
+    )
+    return [*global_pool(pool, machine), kernel]
+
+
+NHWC_WINDOW = KernelClass(
+    "depthwise convolution or pooling, NHWC",
+    lambda nests: match_window(nests, match_nhwc),
+    _candidates,
+    one_nest=False,
+)

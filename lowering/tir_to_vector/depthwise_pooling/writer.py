@@ -12,7 +12,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Layout, Loader
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
-from relax_mlir.lowering.tir_to_vector.flat import inner_dims
+from relax_mlir.lowering.tir_to_vector.flat import row_major_strides
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
@@ -43,10 +43,7 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         self.weight: Layout | None = None if pool.weight is None else Layout(pool.weight, emit)
         source = pool.image.buffer if pool.padded is None else pool.padded.source
         self.source: ir.Value = emit.flatten_once(source)
-        dims = [*inner_dims(source), SymExpr.const(1)]
-        self.source_strides: list[Index] = [
-            emit.size(math.prod(dims[i:], start=SymExpr.const(1))) for i in range(len(dims))
-        ]
+        self.source_strides: list[Index] = [*map(emit.size, row_major_strides(source))]
         self.befores: list[int] = (
             [0] * len(pool.axes) if pool.padded is None else pool.padded.before
         )
@@ -201,10 +198,14 @@ class DepthwisePoolWriter(WindowWriter, ABC):
                 yield done, upto, height, guarded
             done = upto
 
-    def _phase_size(self) -> Index:
-        """Return the room for the elements of a row with one remainder to the stride."""
-        stride = self.pool.stride
-        phase = ceil_div(self.reach[-1], stride)
+    @property
+    def row_span(self) -> tuple[Index, Index]:
+        """Elements of a row of the image, and of the padding before them."""
+        return self.counts[-1], self.befores[-1]
+
+    def _phase_size(self, reach: Index) -> Index:
+        """Return the room for the elements of a row of some with one remainder to the stride."""
+        phase = ceil_div(reach, self.pool.stride)
         # Vectors that begin before a row's end may end beyond it.
         return (phase // self.lanes + 2) * self.lanes
 
@@ -217,11 +218,12 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         `load` loads adjacent vectors of the row, as many as the stride, given their masks.
         """
         emit, lanes, stride = self.emit, self.lanes, self.pool.stride
-        count, before = self.counts[-1], self.befores[-1]
+        count, before = self.row_span
         whole = emit.round_down(count, lanes * stride)
         targets = []
         for r in range(stride):
-            phase, quotient = (before + r) % stride, (before + r) // stride
+            quotient = (before + r) // stride
+            phase = before + r - quotient * stride
             targets.append(to + (phase * phase_size + quotient))
 
         def run(at: Index, masks: Sequence[ir.Value | None]) -> None:

@@ -1,8 +1,8 @@
-"""Separable pooling in NCHW: columns of windows are combined in place, then rows.
+"""Separable pooling: columns of windows are combined in place, then rows.
 
-The combined rows of a window go to a buffer for a row, sorted by the remainder to the stride, with
-borders at both ends. A window of R rows and C columns takes R + C steps instead of R * C, and no
-copy of the image.
+The combined rows of a window go to a buffer for a row, with borders at both ends; in NCHW sorted by
+the remainder to the stride. A window of R rows and C columns takes R + C steps instead of R * C,
+and no copy of the image.
 """
 
 import itertools
@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import DepthwisePool
+from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
+    DepthwisePool,
+    NhwcDepthwisePool,
+)
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
@@ -50,11 +53,14 @@ def is_separable(pool: DepthwisePool) -> bool:
 class SeparableNchw(DepthwisePoolWriter):
     """Writes the kernel: vectors are of one row of outputs."""
 
+    # The image's dimensions that are combined along rows.
+    along_rows = 1
+
     def _shape(self) -> None:
-        emit, pool = self.emit, self.pool
-        self.phase: Index = self._phase_size()
+        pool = self.pool
+        self.phase: Index = self._phase_size(self.reach[-1])
         self.size = self.phase * pool.stride
-        self.sums: Sums = Sums(pool.flat, emit, self.lanes, shared=False)
+        self.sums: Sums = Sums(pool.flat, self.emit, self.lanes, shared=False)
 
     def write(self) -> None:
         """Write the loops."""
@@ -93,10 +99,11 @@ class SeparableNchw(DepthwisePoolWriter):
         for d, (axis, stride) in enumerate(zip(pool.axes, self.source_strides, strict=True)):
             first: Index = axis.constant
             tap = next((i for i in axis.inner if i in pool.reductions), None)
-            along = d == len(pool.axes) - 1
+            along = d >= len(pool.axes) - self.along_rows
             for i, factor in (axis.outer | axis.inner).items():
-                if i != tap and not (along and i == pool.col):
-                    first += env[i] * factor
+                if i != tap and not along:
+                    # In NHWC iterators of one step have no counter.
+                    first += env.get(i, 0) * factor
             before = 0 if along else self.befores[d]
             place += (first - before) * stride
             if tap is None or along:
@@ -196,7 +203,7 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _along(self, col: Index) -> ir.Value:
         """Return the outputs from a column on."""
-        emit, axis = self.emit, self.pool.axes[-1]
+        emit, axis = self.emit, self.pool.axes[-self.along_rows]
         tap = next((i for i in axis.inner if i in self.pool.reductions), None)
         extent, step = (1, 0) if tap is None else (self.extent(tap), axis.inner[tap])
         begun = self.sums.begin(self.splat(self.pool.flat.init))
@@ -215,3 +222,49 @@ class SeparableNchw(DepthwisePoolWriter):
         phase = shift - quotient * stride
         place = self.start + phase * self.phase + quotient
         return emit.vector_load(self.plane, [place + col], self.vector)
+
+
+# Taps of smaller windows are combined in place, without a buffer.
+_MIN_ELEMENTS = 16
+
+
+def is_nhwc_separable(pool: NhwcDepthwisePool) -> bool:
+    """Whether pooling in NHWC combines one dimension after the other."""
+    if not is_separable(pool) or None in (pool.row, pool.fall, pool.slide):
+        return False
+    across = pool.axes[-2]
+    rows, columns = pool.size(pool.fall), pool.size(pool.slide)
+    large = min(rows, columns) > 1 and rows * columns >= _MIN_ELEMENTS
+    return large and not across.constant and not across.outer
+
+
+class SeparableNhwc(SeparableNchw):
+    """Writes the kernel in NHWC: vectors are of channels, and rows of pixels with theirs."""
+
+    pool: NhwcDepthwisePool
+    along_rows = 2
+
+    def _shape(self) -> None:
+        super()._shape()
+        self.pitch: Index = self.source_strides[-2]
+        self.size = self.phase = self._phase_size(self.reach[-2] * self.pitch)
+
+    @property
+    def row_span(self) -> tuple[Index, Index]:
+        """Elements of a row of the image, and of the padding before them."""
+        return self.counts[-2] * self.pitch, self.befores[-2] * self.pitch
+
+    def _row(self, env: dict[int, Index]) -> None:
+        pool, step = self.pool, self.pool.axes[-2].inner[self.pool.across]
+        with self.emit.loop(0, self.extent(pool.across)) as col:
+            there = {**env, pool.across: col.counter}
+            start = col.counter * (self.pitch * step)
+
+            def write(channel: Index, mask: ir.Value | None) -> None:
+                self.put(self._along(start + channel), {**there, pool.col: channel}, mask)
+
+            self.emit.each_vector(0, self.extent(pool.col), self.lanes, write)
+
+    def _element_at(self, col: Index, shift: Index) -> ir.Value:
+        place = self.start + shift * self.pitch
+        return self.emit.vector_load(self.plane, [place + col], self.vector)
