@@ -137,11 +137,6 @@ class Access:
         """Return the dimensions whose index depends on an iterator, or may."""
         return [i for i, expr in enumerate(self.exprs) if expr is None or position in expr[1]]
 
-    @property
-    def is_affine(self) -> bool:
-        """Whether every dimension is an affine expression."""
-        return all(expr is not None for expr in self.exprs)
-
 
 @dataclass
 class Nest:

@@ -51,7 +51,8 @@ def _split(op: ir.Operation, emit: Emitter) -> None:
     kinds = iter_types(op)
     values = list(op.operands)[: len(kinds)]
     reduced = [value for kind, value in zip(kinds, values, strict=True) if kind == "reduction"]
-    loops = _loops_around(op)
+    # Innermost first, up to the first other parent.
+    loops = list(takewhile(lambda outer: outer.name == "tir.for", ancestors(op)))
     fed = [loop for loop in loops if any(_depends(value, loop) for value in reduced)]
     predicate = block_predicate(op)
     if not fed:
@@ -163,11 +164,6 @@ def drop_init(op: ir.Operation) -> None:
         twin = make_block(op, op.operands)
     op.regions[0].blocks[0].append_to(twin.regions[0])
     op.erase()
-
-
-def _loops_around(op: ir.Operation) -> list[ir.Operation]:
-    """Return the loops around an operation, innermost first, up to the first other parent."""
-    return list(takewhile(lambda outer: outer.name == "tir.for", ancestors(op)))
 
 
 def _only(loop: ir.Operation, inner: ir.Operation) -> bool:

@@ -73,9 +73,8 @@ def balanced_nc(extent: Index, most: Index, width: int) -> Index:
 
 def balanced_kc(extent: Index, limit: int) -> Index:
     """Return the steps of a block: blocks of k are equal but for the last."""
-    count = larger(ceil_div(extent, limit), 1)
-    size = ceil_div(extent, count)
-    return size if count == 1 else larger(round_up(size, _STEP), _STEP)
+    is_one = isinstance(extent, int) and extent <= limit
+    return extent if is_one else balanced_nc(extent, limit, _STEP)
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,8 @@ def _follow(flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None) -
         follower = flattened(op)
         if follower is None or not is_adjacent(before, op):
             break
-        if not _only_used_in(made[-1].buffer, [each.nest for each in (flat, *maps, follower)]):
+        buffer, nests = made[-1].buffer, [each.nest for each in (flat, *maps, follower)]
+        if defining_op(buffer, "memref.alloc") is None or not is_used_only_in(buffer, nests):
             break
         aligned = _aligned(flat, follower, made, columns)
         if aligned is None or root(aligned.written) in inputs:
@@ -178,11 +179,6 @@ def _follow(flat: FlatNest, rest: Sequence[ir.Operation], columns: int | None) -
         made.append(aligned.accesses[aligned.store])
         before = op
     return maps
-
-
-def _only_used_in(buffer: ir.Value, nests: list[Nest]) -> bool:
-    """Whether a buffer is a temporary that only some nests use."""
-    return defining_op(buffer, "memref.alloc") is not None and is_used_only_in(buffer, nests)
 
 
 def _aligned(

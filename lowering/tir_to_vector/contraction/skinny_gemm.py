@@ -64,14 +64,9 @@ class SkinnyGemm:
         )
         self._load_a = self.left or in_place
 
-    @property
-    def along_n(self) -> bool:
-        """Whether columns of B are adjacent: sums are then vectors of columns."""
-        return bool(self.gemm.b.strides[self.gemm.n] == 1)
-
     def write(self, first: Index, last: Index) -> None:
         """Write the loops over a range of columns."""
-        if self.along_n:
+        if self.gemm.b.strides[self.gemm.n] == 1:
             self._runs(first, last)
         else:
             self._dots(first, last)

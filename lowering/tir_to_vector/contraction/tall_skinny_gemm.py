@@ -132,7 +132,9 @@ CONTRACTION = KernelClass("sums of GEMMs", _match_contraction, _candidates)
 def _is_tall_skinny(gemm: Contraction, emit: Emitter, machine: Machine) -> Bool:
     """Return whether columns are so few that rows are best read along k."""
     m, _, k = _extents(gemm)
-    if not _could_be_read(gemm, machine) or (m is not None and m < _MIN_ROWS):
+    if not _is_plain(gemm, machine) or (m is not None and m < _MIN_ROWS):
+        return False
+    if gemm.a.strides[gemm.k] != 1 or find_dot_product(gemm, machine) is not None:
         return False
     if k is not None and k < _STEPS_EACH:
         return False
@@ -149,13 +151,6 @@ def _extents(gemm: Contraction) -> list[int | None]:
     """Return the rows, columns and steps of k, None for dynamic ones."""
     positions = (gemm.m, gemm.n, gemm.k)
     return [None if i is None else gemm.flat.iters[i].extent.value for i in positions]
-
-
-def _could_be_read(gemm: Contraction, machine: Machine) -> bool:
-    """Whether rows can be read along k."""
-    if not _is_plain(gemm, machine) or gemm.a.strides[gemm.k] != 1:
-        return False
-    return find_dot_product(gemm, machine) is None
 
 
 def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
@@ -177,14 +172,6 @@ def _is_plain(gemm: Contraction, machine: Machine) -> bool:
     return gemm.computed is None and gemm.group == 1
 
 
-def _transpose_of(gemm: Contraction) -> Contraction:
-    """Return the contraction with rows and columns exchanged."""
-    assert gemm.m is not None
-    return replace(
-        gemm, a=gemm.b, b=gemm.a, widen=gemm.widen[::-1], m=gemm.n, n=gemm.m, epilogue=None
-    )
-
-
 class _TallSkinnyGemm(GemmWriter):
     """Writes the kernel; in its contraction rows and columns are exchanged.
 
@@ -195,7 +182,10 @@ class _TallSkinnyGemm(GemmWriter):
     """
 
     def __init__(self, gemm: Contraction, emit: Emitter, alone: bool) -> None:
-        super().__init__(_transpose_of(gemm), emit)
+        assert gemm.m is not None  # or it would be no such GEMM
+        a, b, m, n = gemm.b, gemm.a, gemm.n, gemm.m
+        widen = gemm.widen[::-1]
+        super().__init__(replace(gemm, a=a, b=b, m=m, n=n, widen=widen, epilogue=None), emit)
         if alone:
             self.blocking.m = 1
         if gemm.epilogue is not None:

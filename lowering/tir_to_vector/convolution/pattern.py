@@ -267,21 +267,17 @@ def _inner(
 
     The first is the narrow one along which neighbours in the image are nearest.
     """
-
-    def size(i: int) -> int:
-        value = flat.iters[i].extent.value
-        return 1 << 30 if value is None else value
-
-    def near(i: int) -> int:
-        value = image.strides[i].value
-        return 1 << 30 if value is None else abs(value)
-
-    narrow = [i for i in reductions if size(i) <= MAX_TAPS]
-    taps = min(narrow, key=near) if narrow else None
+    narrow = [i for i in reductions if _known(flat.iters[i].extent) <= MAX_TAPS]
+    taps = min(narrow, key=lambda i: _known(image.strides[i]), default=None)
     rest = [i for i in reductions if i != taps]
     # Static channels rather than a dynamic window: those are more.
     known = [i for i in rest if flat.iters[i].extent.value is not None] or rest
-    return taps, max(known, key=lambda i: (size(i), -i), default=None)
+    return taps, max(known, key=lambda i: (_known(flat.iters[i].extent), -i), default=None)
+
+
+def _known(size: SymExpr) -> int:
+    """Return the magnitude of a size or stride, a large number if it is dynamic."""
+    return 1 << 30 if size.value is None else abs(size.value)
 
 
 def _unit_stride(flat: FlatNest, weight: FlatAccess, reductions: list[int]) -> SymExpr | None:
@@ -384,12 +380,7 @@ def _grouped(conv: Convolution, axes: Sequence[PackedAxis], machine: Machine) ->
     }  # fmt: skip
     if not alone:
         return None
-
-    def size(i: int) -> int:
-        extent = conv.flat.iters[i].extent.value
-        return 1 << 30 if extent is None else extent
-
-    position = max(alone, key=size)
+    position = max(alone, key=lambda i: _known(conv.flat.iters[i].extent))
     return VnniGroups(dot, position, alone[position])
 
 

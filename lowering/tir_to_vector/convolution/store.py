@@ -4,7 +4,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.contraction.epilogue import EpilogueEmitter
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution
 from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import VnniWeights, WeightBlocks
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
@@ -68,13 +67,10 @@ class TileStore(WindowWriter):
         for v in range(vectors):
             env = {**here, **self.weights.place(block + v)}
             mine = [sums[p * vectors + v] for p in range(height * width)]
-            rest = left if left == vectors * self.lanes else None
-            count = self.lanes if rest is not None else self._count(left, v)
+            count = self.lanes if left == vectors * self.lanes else self._count(left, v)
             if self.finish is not None:
-                if along_channels:
-                    self._finish_channels(self.finish, env, mine, width, count, live)
-                else:
-                    self._finish_pixels(self.finish, env, mine, width, count, live)
+                finish = self._finish_channels if along_channels else self._finish_pixels
+                finish(env, mine, width, count, live)
             elif along_channels:
                 places.append((self.out.at(env).offset, count))
             else:
@@ -83,15 +79,13 @@ class TileStore(WindowWriter):
             self._along_channels(places, sums, width, live)
 
     def _finish_channels(
-        self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
-        count: Index, live: Live | None,
+        self, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index,
+        live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, conv = self.emit, self.lanes, self.conv
         mask = None if count == lanes else emit.mask(count, lanes)
-        env = dict(env)
-        channel = env.pop(conv.lane)
         if len(sums) == 1:
-            finish.at(env)(sums[0], channel, mask)
+            self.put(sums[0], env, mask)
             return
         for number, value in enumerate(sums):
             emit.vector_store(value, self._scratch, [number * lanes])
@@ -102,17 +96,15 @@ class TileStore(WindowWriter):
                 there = {**env, conv.col: env[conv.col] + pixel.counter}
                 if conv.row is not None:
                     there[conv.row] = env[conv.row] + first // width
-                finish.at(there)(value, channel, mask)
+                self.put(value, there, mask)
 
     def _finish_pixels(
-        self, finish: EpilogueEmitter, env: dict[int, Index], sums: list[ir.Value], width: int,
-        count: Index, live: Live | None,
+        self, env: dict[int, Index], sums: list[ir.Value], width: int, count: Index,
+        live: Live | None,
     ) -> None:  # fmt: skip
         emit, lanes, conv = self.emit, self.lanes, self.conv
         for number, value in enumerate(self._transposed(sums)):
             emit.vector_store(value, self._scratch, [number * lanes])
-        env = dict(env)
-        col = env.pop(conv.col)
         adjacent = len(sums) == width or self._is_adjacent(width)
         with emit.loop(0, count) as lane:
             there = {**env, conv.lane: env[conv.lane] + lane.counter}
@@ -125,11 +117,11 @@ class TileStore(WindowWriter):
                     if conv.row is not None:
                         there = {**there, conv.row: env[conv.row] + row}
                     # A run's pixels lie where those of the lanes before them would begin.
-                    start = col + (place - (low - first))
+                    start = env[conv.col] + (place - (low - first))
                     mask = self._between(low - first, high - first)
                     if live is not None:
                         mask = emit.mask(live.count - low, lanes)
-                    finish.at(there)(value, start, mask)
+                    self.put(value, {**there, conv.col: start}, mask)
 
     def _transposed(self, sums: list[ir.Value]) -> list[ir.Value]:
         """Return for each vector of pixels a vector for each channel."""
@@ -194,10 +186,8 @@ class TileStore(WindowWriter):
             most = count if isinstance(count, int) else lanes
             for lane in range(most):
                 place = start + lane * distance
-                if isinstance(count, int):
-                    self._put_runs(transposed[lane], place, runs, first, width, mask)
-                    continue
-                with emit.when(emit.compare("slt", lane, count)):
+                known = isinstance(count, int)
+                with nullcontext() if known else emit.when(emit.compare("slt", lane, count)):
                     self._put_runs(transposed[lane], place, runs, first, width, mask)
 
     def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:

@@ -271,22 +271,18 @@ def _ordered(
     """
     order = nest.order
     arguments = list(nest.block.regions[0].blocks[0].arguments)
-    ordered = []
+    strides, ordered = space.access(store)[0].strides, []
     for i in order:
         parts = list(space.terms[arguments[i]])
         if nest.types[i] == "opaque":
             ordered += parts
             continue
         alone = any(plus_constant(expr, i) is not None for expr in store.exprs)
-        moves = any(space.iters[part].extent != 1 for part in parts)
-        if moves and not alone and (computed or not _reaches(space, store, parts)):
+        moving = [part for part in parts if space.iters[part].extent != 1]
+        reaches = not computed and all(strides[part] != 0 for part in moving)
+        if moving and not alone and not reaches:
             return "it writes an element more than once"
     return ordered
-
-
-def _reaches(space: IndexSpace, store: Access, parts: list[int]) -> bool:
-    strides = space.access(store)[0].strides
-    return all(strides[part] != 0 or space.iters[part].extent == 1 for part in parts)
 
 
 class Varying:

@@ -114,7 +114,7 @@ def _totals(nest: Nest) -> list[ir.Operation]:
     body = nest.body()
     for store in nest.stores:
         loads = [load for load in nest.loads if load.buffer == store.buffer]
-        if any(load.exprs != store.exprs or not load.is_affine for load in loads):
+        if any(load.exprs != store.exprs or None in load.exprs for load in loads):
             raise NotFlat("it reads the buffer that it writes")
         if any(body.index(load.op) > body.index(store.op) for load in loads):
             raise NotFlat("it reads what it has written")
