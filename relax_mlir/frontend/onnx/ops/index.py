@@ -44,7 +44,7 @@ def gather_elements(node: Any) -> Any:
 @converts("onnx", "GatherND")
 def gather_nd(node: Any) -> Any:
     """Take slices by tuples of indices."""
-    return op.gather_nd(node.x(0), op.astype(node.x(1), "int64"), node.attrs["batch_dims"])
+    return op.gather_nd(node.x(0), op.astype(node.x(1), "int64"), node.attrs.get("batch_dims", 0))
 
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
@@ -110,8 +110,10 @@ def top_k(node: Any) -> Any:
             "top_k", [node.x(0), node.x(1)], [(node.dtype(), dims), ("int64", dims)],
             axis=axis, largest=largest,
         )  # fmt: skip
-    both = node.emit(op.topk(node.x(), k[0], axis, "both", largest, "int64"))
-    return [both[0], both[1]]
+    # TVM's topk of none is all.
+    both = node.emit(op.topk(node.x(), k[0] if k[0] != 0 else 1, axis, "both", largest, "int64"))
+    parts = [both[0], both[1]]
+    return [op.strided_slice(part, [axis], [0], [0]) for part in parts] if k[0] == 0 else parts
 
 
 def is_float16(node: Any) -> bool:

@@ -15,40 +15,41 @@ from relax_mlir.relax.expr import ShapeExpr, const
 _WIDEST_LRN = 1024
 
 
+def _hardmax(x: Any, axis: int) -> Any:
+    """Return 1 at the first maximum along an axis, 0 elsewhere."""
+    type_ = of_expr(x)
+    dims = type_.dims or ()
+    places = op.arange(dims[axis], None, 1, "int64")
+    shape = [dims[axis] if i == axis else 1 for i in range(len(dims))]
+    first = op.astype(op.argmax(x, axis, True), "int64")
+    return op.astype(op.equal(op.reshape(places, ShapeExpr(shape)), first), type_.dtype)
+
+
+_OF_AXIS = {"Softmax": op.softmax, "LogSoftmax": op.log_softmax, "Hardmax": _hardmax}
+
+
 def _softmax(node: Any) -> Any:
-    compute = op.log_softmax if node.op_type == "LogSoftmax" else op.softmax
-    return compute(node.x(), node.axis())
+    node.dims()
+    return _OF_AXIS[node.op_type](node.x(), node.axis())
 
 
-converts("onnx", "Softmax", "LogSoftmax", since=13)(_softmax)
+converts("onnx", *_OF_AXIS, since=13)(_softmax)
 
 
 def _flat_softmax(node: Any) -> Any:
     """Return softmax of a matrix: before opset 13 the axes from `axis` on were one."""
     axis, dims = node.axis(), node.dims()
-    compute = op.log_softmax if node.op_type == "LogSoftmax" else op.softmax
+    compute = _OF_AXIS[node.op_type]
     if axis == len(dims) - 1:
         return compute(node.x(), axis)
     rows, columns = SymExpr.of(1), SymExpr.of(1)
     for i, dim in enumerate(dims):
         rows, columns = (rows * dim, columns) if i < axis else (rows, columns * dim)
-    flat = op.reshape(node.x(), ShapeExpr([rows, columns]))
+    flat = node.emit(op.reshape(node.x(), ShapeExpr([rows, columns])))
     return op.reshape(compute(flat, 1), ShapeExpr(dims))
 
 
-converts("onnx", "Softmax", "LogSoftmax")(_flat_softmax)
-
-
-@converts("onnx", "Hardmax")
-def hardmax(node: Any) -> Any:
-    """Return 1 at the first maximum along an axis, 0 elsewhere."""
-    axis = node.axis()
-    x = node.x()
-    size = node.dims()[axis]
-    places = op.arange(size, None, 1, "int64")
-    shape = [size if i == axis else 1 for i in range(node.ndim())]
-    first = op.astype(op.argmax(x, axis, True), "int64")
-    return op.astype(op.equal(op.reshape(places, shape), first), node.dtype())
+converts("onnx", *_OF_AXIS)(_flat_softmax)
 
 
 @converts("onnx", "BatchNormalization")
