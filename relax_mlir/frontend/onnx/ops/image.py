@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from relax_mlir.frontend.registry import converts
-from relax_mlir.frontend.values import of_expr
+from relax_mlir.frontend.values import of_array, of_expr
 from relax_mlir.relax import op
 from relax_mlir.relax.expr.types import TensorType
 from relax_mlir.relax.expr.values import const
@@ -93,6 +93,13 @@ def resize_by_scales(node: Any) -> Any:
     changes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     mode = "nearest" if node.attrs.get("mode", "nearest") == "nearest" else "linear"
     return _resize(node, None, 1, None, mode=mode, **changes)
+
+
+@converts("onnx", "Upsample", since=7)
+def upsample(node: Any) -> Any:
+    """Resize by scales that are an attribute."""
+    node.inputs = [node.value(0), of_array(np.array(node.attrs["scales"], "float32"))]
+    return resize_by_scales(node)
 
 
 _MODES = {"bilinear": "linear", "bicubic": "cubic"}

@@ -9,7 +9,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.frontend.registry import converts
 from relax_mlir.frontend.values import Value, materialize, number, of_expr, of_ints
 from relax_mlir.relax import op
-from relax_mlir.relax.expr import const
+from relax_mlir.relax.expr import ShapeExpr, const
 
 CONV = {1: op.conv1d, 2: op.conv2d, 3: op.conv3d}
 _TRANSPOSED = {1: op.conv1d_transpose, 2: op.conv2d_transpose, 3: op.conv3d_transpose}
@@ -181,6 +181,15 @@ def global_average_pool(node: Any) -> Any:
     return op.mean(node.x(), axis=list(range(2, node.ndim())), keepdims=True)
 
 
+@converts("onnx", "GlobalLpPool", since=2)
+def global_lp_pool(node: Any) -> Any:
+    """Return the p-norm of each channel."""
+    p, dtype = node.attrs["p"], node.dtype()
+    powers = op.power(op.abs(node.x()), const(np.asarray(p), dtype))
+    total = op.sum(powers, axis=list(range(2, node.ndim())), keepdims=True)
+    return op.power(total, const(np.asarray(1 / p), dtype))
+
+
 @converts("onnx", "GlobalMaxPool")
 def global_max_pool(node: Any) -> Any:
     """Return the maximum of each channel."""
@@ -199,11 +208,18 @@ def average_pool(node: Any) -> Any:
     pool = _AVERAGE.get(len(kernel))
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
-    pads = _known(node, pads)
-    y = pool(node.x(), kernel, strides=strides, padding=pads, dilation=dilations,
-                ceil_mode=bool(node.attrs.get("ceil_mode", 0)),
-                count_include_pad=bool(node.attrs.get("count_include_pad", 0)))  # fmt: skip
-    return trimmed(node, y, strides, pads)
+    x, known = _padded(node, node.x(), pads, 0)
+    counts_padding = bool(node.attrs.get("count_include_pad", 0))
+    # Paddings of auto_pad leave no rest that ceil_mode would round up.
+    ceil = bool(node.attrs.get("ceil_mode", 0)) and x is node.x()
+    y = pool(x, kernel, strides=strides, padding=known, dilation=dilations, ceil_mode=ceil,
+             count_include_pad=counts_padding)  # fmt: skip
+    if x is node.x():
+        return trimmed(node, y, strides, pads)
+    if counts_padding:
+        return y
+    ones, _ = _padded(node, op.ones(ShapeExpr(node.dims()), node.dtype()), pads, 0)
+    return op.divide(y, pool(ones, kernel, strides=strides, dilation=dilations))
 
 
 @converts("onnx", "MaxPool")
@@ -253,15 +269,16 @@ def lp_pool(node: Any) -> Any:
     pool, p, dtype = _AVERAGE.get(len(kernel)), node.attrs["p"], node.dtype()
     if pool is None:
         raise node.fail(f"pooling in {len(kernel)} dimensions is not supported")
-    powers = op.power(op.abs(node.x()), const(np.asarray(p), dtype))
-    pads = _known(node, pads)
+    powers = node.emit(op.power(op.abs(node.x()), const(np.asarray(p), dtype)))
+    padded, pads = _padded(node, powers, pads, 0)
     # All windows are whole: a mean divides by fewer where `ceil_mode` lets one reach past the end.
     begins, ends = pads[: len(kernel)], pads[len(kernel) :]
-    if node.attrs.get("ceil_mode", 0):
+    if node.attrs.get("ceil_mode", 0) and padded is powers:
         ends = [pad + stride - 1 for pad, stride in zip(ends, strides, strict=True)]
     mean = pool(
-        powers, kernel, strides=strides, padding=[*begins, *ends], dilation=dilations,
+        padded, kernel, strides=strides, padding=[*begins, *ends], dilation=dilations,
         count_include_pad=True,
     )  # fmt: skip
     total = op.multiply(mean, const(np.asarray(np.prod(kernel)), dtype))
-    return op.power(trimmed(node, total, strides, pads), const(np.asarray(1 / p), dtype))
+    total = trimmed(node, total, strides, pads) if padded is powers else total
+    return op.power(total, const(np.asarray(1 / p), dtype))
