@@ -107,7 +107,7 @@ class Graph:
                     raise node.fail("no converter")
                 agree(node)
                 results = converter(node)
-            self._name(proto, results)
+            self._name(node, results)
         except ModelError:
             raise
         except RelaxMLIRError as error:
@@ -116,11 +116,18 @@ class Graph:
             # A broken model may have anything in any place; it is this node that is wrong.
             raise node.fail(f"{type(error).__name__}: {error}") from error
 
-    def _name(self, proto: Any, results: Any) -> None:
+    def _name(self, node: Node, results: Any) -> None:
+        """Bind the results of a node. Shapes that only run time knows get symbols.
+
+        Operators on tensors without any shape would be calls of the library.
+        """
+        proto = node.proto
         items = list(results) if isinstance(results, (list, tuple)) else [results]
         for name, item in zip(proto.output, items, strict=False):
             if name:
-                self.values[name] = self.bound(item, name)
+                value = self.values[name] = self.bound(item, name)
+                if isinstance(value, Value) and value.ndim >= 0:
+                    node.dims_of(value)
         for name in proto.output[len(items) :]:
             if name:
                 raise ModelError(f"{label(proto)}: its output '{name}' is not supported")

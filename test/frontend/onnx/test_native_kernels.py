@@ -132,6 +132,18 @@ def test_recurrent_layer_of_a_sum_of_any_sizes(layout: int) -> None:
     )
 
 
+def test_tile_as_often_as_a_dimension_says() -> None:
+    check(
+        """g (float[n,3] x, float[m,2] z) => (float[a,b] y)
+<int64[1] twice = {2}> {
+    count = Shape<end = 1>(z)
+    repeats = Concat<axis = 0>(count, twice)
+    y = Tile(x, repeats)
+}""",
+        [{"x": normal(2, 3), "z": normal(3, 2)}, {"x": normal(1, 3), "z": normal(0, 2)}],
+    )
+
+
 def test_suppression() -> None:
     boxes, scores = np.abs(normal(1, 40, 4)), np.abs(normal(1, 2, 40))
     boxes[0, 20:] = boxes[0, :20]  # overlaps of 1, and of all below and above the threshold

@@ -189,10 +189,17 @@ def constant_of_shape(node: Any) -> Any:
 @converts("onnx", "Tile")
 def tile(node: Any) -> Any:
     """Repeat a tensor along each axis."""
-    repeats = node.const(1)
+    repeats = node.ints(1)
     if repeats is None:
         return node.runtime("tile", [node.x(), node.x(1)], [(node.dtype(), node.ndim())])
-    return op.tile(node.x(), repeats.tolist())
+    if all(isinstance(each, int) for each in repeats):
+        return op.tile(node.x(), list(repeats))
+    # Repeats that run time knows are axes of their own.
+    dims = node.dims()
+    x = node.emit(op.reshape(node.x(), [size for dim in dims for size in (1, dim)]))
+    wide = [size for pair in zip(repeats, dims, strict=True) for size in pair]
+    x = node.emit(op.broadcast_to(x, wide))
+    return op.reshape(x, [each * dim for each, dim in zip(repeats, dims, strict=True)])
 
 
 @converts("onnx", "Split")
