@@ -28,16 +28,20 @@ func.func @f(%x: tensor<?x?xf32, #nm>, %i: tensor<?xi64, #k>, %y: tensor<?x64xf3
 // CHECK: vector.store {{.*}} : memref<?xf32>, vector<16xf32>
 // CHECK: vector.maskedstore
 
-// Along a row: each lane with those 1, 2, 4 and 8 before it, then with all before the vector.
+// Along a row: each lane with those 1, 2, 4 and 8 before it, then with all before the vector. What goes
+// on to the next vector is summed up from the last lane, without that sum.
 // CHECK-LABEL: func.func private @cumsum(
 // CHECK: scf.for %{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: %[[X:.*]] = vector.load
 // CHECK: %[[BY1:.*]] = vector.shuffle %{{.*}}, %[[X]] [0, 16, 17
 // CHECK: arith.addf %[[BY1]], %[[X]] : vector<16xf32>
 // CHECK-COUNT-3: vector.shuffle
-// CHECK: %[[SUM:.*]] = arith.addf %[[BEFORE]], %{{.*}} : vector<16xf32>
+// CHECK: %[[OWN:.*]] = arith.addf
+// CHECK: %[[LAST:.*]] = vector.shuffle %[[OWN]], %[[OWN]] [15, 15
+// CHECK: %[[AFTER:.*]] = arith.addf %[[BEFORE]], %[[LAST]] : vector<16xf32>
+// CHECK: %[[SUM:.*]] = arith.addf %[[BEFORE]], %[[OWN]] : vector<16xf32>
 // CHECK: vector.store %[[SUM]]
-// CHECK: vector.shuffle %[[SUM]], %[[SUM]] [15, 15
+// CHECK: scf.yield %[[AFTER]]
 
 // Along columns: some rows are walked from end to end, the sums so far read once for all of them.
 // CHECK-LABEL: func.func private @cumsum1(
