@@ -164,6 +164,7 @@ def one_nest(
     match: Callable[[Nests], Any],
     write: Callable[[Any, Emitter], None],
     candidate: str = "vectors",
+    more: Callable[[Any, Machine], float] = lambda form, machine: 0,
 ) -> KernelClass:
     """Return a class of single nests that are computed in one way.
 
@@ -173,6 +174,7 @@ def one_nest(
             `kind`, if it has one, the kind of its block.
         write: writes the code of a form.
         candidate: what that way is called.
+        more: cycles that a vector of a form takes besides its own operations.
     """
 
     def find(nests: Nests) -> Problem | str:
@@ -187,7 +189,7 @@ def one_nest(
             Candidate(
                 candidate,
                 lambda emit, _: write(form, emit),
-                lambda size: nest_work(form.flat, machine, size),
+                lambda size: nest_work(form.flat, machine, size, more(form, machine)),
             )
         ]
 

@@ -49,9 +49,9 @@ _EXTREMES = frozenset(("arith.maximumf", "arith.minimumf"))
 # Cycles of the only unit for these, for 32 bytes; others go on meanwhile.
 _DIVISIONS = {"arith.divf": 5, "math.sqrt": 6, "math.rsqrt": 11}
 # Cycles of a load or a store that others hide in part.
-_ACCESS = 0.85
+_ACCESS = 0.75
 # Bytes that a core loads in a cycle from memory, from L3, and from its own caches.
-_MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 6, 16, 64
+_MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 8, 16, 64
 # The value of sizes that are not known.
 _SOME_SIZE = 256
 
@@ -76,10 +76,14 @@ def cost(work: Work, machine: Machine) -> float:
 
     All kernel classes are compared by this.
     """
-    speed = _OWN_BYTES if work.bytes <= machine.l2_bytes else _SHARED_BYTES
-    if work.bytes > machine.l3_bytes:
-        speed = _MEMORY_BYTES
-    return max(work.cycles / machine.fma_units, work.bytes / speed)
+    return max(work.cycles / machine.fma_units, load_cycles(work.bytes, machine))
+
+
+def load_cycles(total: float, machine: Machine) -> float:
+    """Return the cycles that so many bytes take, from the first level of memory that holds them."""
+    if total <= machine.l2_bytes:
+        return total / _OWN_BYTES
+    return total / (_SHARED_BYTES if total <= machine.l3_bytes else _MEMORY_BYTES)
 
 
 def size_of(values: Mapping[str, int] | None = None) -> Size:
@@ -88,8 +92,11 @@ def size_of(values: Mapping[str, int] | None = None) -> Size:
     return lambda expr: max(0, expr.evaluate({s: known.get(s, _SOME_SIZE) for s in expr.symbols}))
 
 
-def nest_work(flat: FlatNest, machine: Machine, size: Size) -> Work:
-    """Return the work of a nest whose steps are computed one vector after the other."""
+def nest_work(flat: FlatNest, machine: Machine, size: Size, more: float = 0) -> Work:
+    """Return the work of a nest whose steps are computed one vector after the other.
+
+    `more` are cycles that each vector takes besides.
+    """
     count = machine.isa.lanes(bits_of(flat.value.type))
     ops, loads = _of_each_vector(flat)
     counts = [_instructions(_kind(op), machine) for op in ops]
@@ -98,7 +105,7 @@ def nest_work(flat: FlatNest, machine: Machine, size: Size) -> Work:
         counts.append((0, 1))
     divisions = sum(_DIVISIONS.get(op.name, 0) for op in ops) * machine.vector_bits / 256
     cycles = _unit_cycles(counts, machine) + _ACCESS * (loads + (flat.total is None))
-    cycles = max(cycles, divisions * machine.fma_units)
+    cycles = max(cycles, divisions * machine.fma_units) + more
     return Work(_points(flat, size) / count * cycles, _bytes(flat, size))
 
 
@@ -147,6 +154,19 @@ def _of_each_vector(flat: FlatNest) -> tuple[list[ir.Operation], int]:
 def exp_cycles(machine: Machine) -> float:
     """Return the cycles of an FMA unit for a vector of exponentials of scores."""
     return _unit_cycles([_instructions(_OF_DIFFERENCE, machine)], machine)
+
+
+def scan_cycles(lanes: int) -> int:
+    """Return the cycles of a unit for the scan within a vector: shuffles, and what they combine."""
+    return 2 * (lanes.bit_length() - 1) + 2
+
+
+def transpose_cycles(machine: Machine, lanes: int) -> float:
+    """Return the cycles of an FMA unit for the shuffles of a row of a square tile.
+
+    One unit has them; others load and store meanwhile.
+    """
+    return _ACCESS * machine.fma_units * (lanes.bit_length() - 1)
 
 
 def _unit_cycles(counts: Sequence[tuple[int, int]], machine: Machine) -> float:

@@ -11,6 +11,7 @@ from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import NestForm, Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, transpose_cycles
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.shuffles import join, transpose_tile
@@ -305,4 +306,5 @@ TRANSPOSE = one_nest(
     _match_first,
     lambda form, emit: TransposeWriter(form.flat, form.along, emit).write([]),
     "square tiles",
+    lambda form, machine: transpose_cycles(machine, machine.isa.lanes(bits_of(form.element))),
 )

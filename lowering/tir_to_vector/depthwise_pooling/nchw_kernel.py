@@ -45,10 +45,11 @@ from relax_mlir.lowering.tir_to_vector.window import Padded, find_window
 Match = Callable[[FlatNest, Padded | None, Machine], DepthwisePool | None]
 # Taps from which on a window may be a whole image.
 _MIN_ELEMENTS = 16
-# Cycles of an FMA unit for a vector of a tap, with loads and shuffles; what skipped pixels add,
-# with permutes from tables and without; how many times as much a tap of two rows in a vector is.
-# They fit `benchmarks/kernels.py --only depthwise` on Zen 4, with vectors of 64 and of 32 bytes.
-_TAP, _SKIPPED, _PAIRED = 1.25, (0.5, 2), 1.3
+# Cycles of an FMA unit for a vector of a tap, with loads and shuffles, and what skipped pixels add,
+# with permutes from tables and without; how many times as much a tap of two rows in a vector is,
+# and one of adjacent pixels in rows shorter than a vector, where masks are not free. They fit
+# `benchmarks/kernels.py --only depthwise` on Zen 4, with vectors of 64 and of 32 bytes.
+_TAP, _SKIPPED, _PAIRED, _MASKED = (1.1, 1.3), (0.65, 1.5), 1.5, 1.25
 
 
 def global_pool(pool: DepthwisePool, machine: Machine) -> list[Candidate]:
@@ -132,8 +133,10 @@ def _work(pool: DepthwisePool, machine: Machine, rows: int, size: Size) -> Work:
     columns = rows * max(1, size(pool.flat.iters[pool.col].extent))
     lanes = machine.isa.lanes(bits_of(pool.flat.value.type))
     filled = columns / (-(-columns // lanes) * lanes)
-    skipped = _SKIPPED[0 if machine.isa.tables else 1]
-    tap = _TAP * (_PAIRED if rows > 1 else 1) + skipped * (pool.stride - 1)
+    each, skipped = (kinds[0 if machine.isa.tables else 1] for kinds in (_TAP, _SKIPPED))
+    tap = each * (_PAIRED if rows > 1 else 1) + skipped * (pool.stride - 1)
+    if columns < lanes and pool.stride == 1 and not machine.isa.free_masks:
+        tap *= _MASKED
     return tile_work(pool.flat, machine, size, tap / filled)
 
 

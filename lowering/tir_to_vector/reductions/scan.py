@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.analysis import Access, Nest
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import (
@@ -24,6 +25,7 @@ from relax_mlir.lowering.tir_to_vector.flat import (
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import Index
 from relax_mlir.lowering.tir_to_vector.kernel_class import Final, Nests, one_nest
+from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, scan_cycles
 from relax_mlir.lowering.tir_to_vector.nest_elements import Lanes, work_of
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter
 from relax_mlir.lowering.walk import defining_op, root
@@ -289,4 +291,12 @@ def _match_first(nests: Nests) -> Scan | str:
         return Final(why)
 
 
-SCAN = one_nest("scan", _match_first, lambda scan, emit: ScanWriter(scan, emit).write([]))
+def _shuffles(scan: Scan, machine: Machine) -> float:
+    if scan.vector != scan.along:
+        return 0
+    return scan_cycles(machine.isa.lanes(bits_of(scan.element)))
+
+
+SCAN = one_nest(
+    "scan", _match_first, lambda scan, emit: ScanWriter(scan, emit).write([]), more=_shuffles
+)

@@ -21,7 +21,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.pattern import (
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, StridedRef
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
-from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, load_cycles
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.winograd.image import Run, TransformedImage, TransformedSums
@@ -40,6 +40,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import (
     SUMMED,
+    WEIGHT_BYTES,
     WinogradVariant,
     WinogradVariants,
     block_sizes,
@@ -75,7 +76,11 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
         for axis in (ROWS, COLUMNS):
             tiles *= -(-size(conv.extent(axis)) // outputs)
         cycles = winograd_cost(conv, machine, outputs)
-        total = (cycles.fixed + cycles.each * tiles) * machine.fma_units
+        # The choice of tiles takes weights to be in memory; a cache may have them.
+        loads = load_cycles(cycles.fixed * WEIGHT_BYTES, machine)
+        # Partial sums are loaded and stored.
+        each = cycles.each * (1 + 2 / SUMMED[outputs])
+        total = (loads + each * tiles) * machine.fma_units
         return Work(total, seldom.work(size).bytes)
 
     rows = block_sizes(conv, machine, outputs, panel).rows

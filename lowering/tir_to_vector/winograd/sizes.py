@@ -29,7 +29,7 @@ MARGIN = 1.25
 # Approximate cycles of the transforms of a tile, for a vector of channels; most are stores.
 _TRANSFORM = {2: 110, 4: 230}
 # Bytes of transformed weights per cycle, from memory at worst.
-_BYTES = 6
+WEIGHT_BYTES = 6
 # A block has tiles enough that its FMAs take this many times as long as weights from memory.
 _MEMORY_SHARE = 2
 # Pixels of a run along a row: its rows, a vector of channels wide, fit L1.
@@ -62,7 +62,7 @@ def winograd_cost(conv: Winograd, machine: Machine, outputs: int) -> Cost:
     vectors = groups * (-(-inputs // lanes) + -(-channels // lanes))
     more = 4 * groups * inputs * channels * (side * side - TAPS * TAPS)
     tile = _steps(conv, machine) * side * side / machine.fma_units + vectors * _TRANSFORM[outputs]
-    return Cost(more / _BYTES, tile)
+    return Cost(more / WEIGHT_BYTES, tile)
 
 
 def best_outputs(conv: Winograd, machine: Machine, most: int) -> int | None:
@@ -156,7 +156,7 @@ def block_sizes(conv: Winograd, machine: Machine, outputs: int, panel: int) -> B
     inputs = -(-(conv.extent(INPUTS).value or 1) // lanes) * lanes
     side = outputs + TAPS - 1
     fit = machine.l2_bytes * 3 // 4 // (4 * side * side * (inputs + panel))
-    fit = max(fit, _MEMORY_SHARE * machine.fma_units * machine.vector_bits // 8 // _BYTES)
+    fit = max(fit, _MEMORY_SHARE * machine.fma_units * machine.vector_bits // 8 // WEIGHT_BYTES)
     run = max(1, min(fit, _RUN_PIXELS // outputs))
     most = tile_rows(machine, panel // lanes)
     across = conv.extent(COLUMNS).value

@@ -21,7 +21,7 @@ from relax_mlir.tools.relax_compile.nest_plan import NestPlan, describe
 from relax_mlir.transform.packing.pack_weights import packed_weights
 
 # Seconds that a call of a kernel takes: one of 16 numbers, Zen 4.
-_CALL = 5e-7
+_CALL = 1.4e-7
 _ONE_NATIVE = "OutlineNative"
 COLUMNS = ("kernel", "class", "tile", "vector", "threads", "limit", "expected", "measured")
 
