@@ -41,6 +41,7 @@ def gather_elements(node: Any) -> Any:
     return op.gather_elements(node.x(0), wrapped(node, 1, axis), axis)
 
 
+@converts("com.microsoft", "GatherND")
 @converts("onnx", "GatherND")
 def gather_nd(node: Any) -> Any:
     """Take slices by tuples of indices."""

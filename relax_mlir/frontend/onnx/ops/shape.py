@@ -128,6 +128,16 @@ def unsqueeze(node: Any) -> Any:
     return op.expand_dims(node.x(), sorted(node.normalized(axis, rank) for axis in axes))
 
 
+@converts("com.microsoft", "ExpandDims")
+def expand_dims(node: Any) -> Any:
+    """Insert an axis of size 1 at a place that is an input."""
+    axis = node.ints(1)
+    if axis is None:
+        args = [node.x(), op.reshape(op.astype(node.x(1), "int64"), (1,))]
+        return node.runtime("unsqueeze", args, [(node.dtype(), node.ndim() + 1)])
+    return op.expand_dims(node.x(), node.normalized(axis[0], node.ndim() + 1))
+
+
 @converts("onnx", "Concat")
 def concat(node: Any) -> Any:
     """Join tensors along an axis."""
@@ -338,6 +348,7 @@ def eye_like(node: Any) -> Any:
     return op.eye(rows, columns, node.attrs["k"], dtype)
 
 
+@converts("com.microsoft", "Trilu")
 @converts("onnx", "Trilu")
 def trilu(node: Any) -> Any:
     """Keep the upper or the lower triangle of matrices."""
@@ -346,9 +357,9 @@ def trilu(node: Any) -> Any:
         value = node.value(0)
         shape = (node.dtype(), value.dims or value.ndim)
         return node.runtime(
-            "trilu", [node.x(), node.x(1)], [shape], upper=bool(node.attrs["upper"])
+            "trilu", [node.x(), node.x(1)], [shape], upper=bool(node.attrs.get("upper", 1))
         )
-    return (op.triu if node.attrs["upper"] else op.tril)(node.x(), k[0])
+    return (op.triu if node.attrs.get("upper", 1) else op.tril)(node.x(), k[0])
 
 
 @converts("onnx", "DepthToSpace")
