@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
+from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
@@ -301,10 +302,15 @@ def _match_first(nests: Nests) -> NestForm | str:
     return along if isinstance(along, str) else NestForm(nests.merged, along)
 
 
+def _shuffles(form: NestForm, machine: Machine) -> float:
+    lanes = machine.isa.lanes(bits_of(form.flat.written.type.element_type))
+    return transpose_cycles(machine, lanes)
+
+
 TRANSPOSE = one_nest(
     "transpose",
     _match_first,
     lambda form, emit: TransposeWriter(form.flat, form.along, emit).write([]),
     "square tiles",
-    lambda form, machine: transpose_cycles(machine, machine.isa.lanes(bits_of(form.element))),
+    _shuffles,
 )
