@@ -48,6 +48,7 @@ DEFAULT_PIPELINE = (
     "LambdaLift",
     "CanonicalizeBindings",
     "SimplifyKnownStatistics",
+    "Conv3dToConv2d",
     "ReorderResizeAfterConv",
     "SplitConvOfConcat",
     "FoldScaleAxis",
@@ -94,6 +95,7 @@ _LEVELS = {
     "FoldScaleAxis": 3,
     "ReorderResizeAfterConv": 2,
     "SplitConvOfConcat": 2,
+    "Conv3dToConv2d": 2,
     "AlterOpLayout": 3,
 }
 

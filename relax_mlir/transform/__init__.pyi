@@ -70,6 +70,7 @@ __all__ = [
     "CommonSubexprElimTIR",
     "CompactBufferAllocation",
     "ComposePermuteDims",
+    "Conv3dToConv2d",
     "ConvertBlocksToOpaque",
     "ConvertForLoopsToSerial",
     "ConvertLayout",
@@ -263,6 +264,9 @@ def CompactBufferAllocation() -> Pass:
 
 def ComposePermuteDims() -> Pass:
     """Make transpositions in a row one, or none."""
+
+def Conv3dToConv2d() -> Pass:
+    """Write three-dimensional convolutions of single slices as two-dimensional ones."""
 
 def ConvertBlocksToOpaque() -> Pass:
     """Substitute the iterators of blocks by their values."""

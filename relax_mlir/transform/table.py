@@ -99,6 +99,10 @@ TRANSFORM_PASSES = pass_table(
         "Enlarge the results of pointwise convolutions instead of their inputs",
     ),
     _pass(
+        "rewriting.conv3d_to_conv2d", "Conv3dToConv2d",
+        "Write three-dimensional convolutions of single slices as two-dimensional ones",
+    ),
+    _pass(
         "rewriting.split_conv_of_concat", "SplitConvOfConcat",
         "Write convolutions of joined images as sums of convolutions",
     ),

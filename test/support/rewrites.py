@@ -1,5 +1,6 @@
 """Programs that a pass rewrites, compared with what they computed before."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ RNG = np.random.default_rng(0)
 
 
 def random_const(*shape: int) -> Any:
-    """Return a constant of random numbers."""
-    return relax.const(RNG.standard_normal(shape).astype("float32"))
+    """Return a constant of random numbers, weights whose sums of products are near one."""
+    scale = math.prod(shape[1:]) ** -0.5
+    return relax.const((RNG.standard_normal(shape) * scale).astype("float32"))
 
 
 def dataflow_module(shape: tuple, body: Any) -> Any:

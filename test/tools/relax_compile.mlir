@@ -68,10 +68,11 @@ func.func @main(%x: tensor<?x4xf32, #relax.dims<["n"], affine_map<()[n] -> (n, 4
 // BISECT-NOT: LegalizeOps
 // BISECT: BISECT: running pass (1) CanonicalizeBindings
 // BISECT-NEXT: BISECT: NOT running pass (2) SimplifyKnownStatistics
-// BISECT-NEXT: BISECT: NOT running pass (3) ReorderResizeAfterConv
-// BISECT-NEXT: BISECT: NOT running pass (4) SplitConvOfConcat
-// BISECT-NEXT: BISECT: NOT running pass (5) PackConvWeights
-// BISECT-NEXT: BISECT: NOT running pass (6) FoldConstant
+// BISECT-NEXT: BISECT: NOT running pass (3) Conv3dToConv2d
+// BISECT-NEXT: BISECT: NOT running pass (4) ReorderResizeAfterConv
+// BISECT-NEXT: BISECT: NOT running pass (5) SplitConvOfConcat
+// BISECT-NEXT: BISECT: NOT running pass (6) PackConvWeights
+// BISECT-NEXT: BISECT: NOT running pass (7) FoldConstant
 // EMPTY: {{^}}<stdin>: warning: there is nothing to call: the module has no Relax function and no prim func with a body{{$}}
 // EMPTY-NOT: {{^.}}
 // FORM: not_well_formed.mlir:2:8: error: symbol 'n'

@@ -15,15 +15,16 @@ _DTYPES = ("float32", "float64")
 
 
 def rewrite_convolutions(
-    module: ir.Operation, rewrite: Callable[[ir.Operation, set[ir.Value]], bool]
-) -> None:
-    """Rewrite two-dimensional convolutions, and remove what nothing uses any more.
+    module: ir.Operation, rewrite: Callable[[ir.Operation, set[ir.Value]], bool],
+    name: str = "relax.conv2d",
+) -> None:  # fmt: skip
+    """Rewrite operations of a name, and remove what nothing uses any more.
 
     `rewrite` gets a convolution and the values that are written in place, and says whether it has
     replaced the convolution.
     """
     for func in functions_to_optimize(module):
-        convolutions = named(func, ("relax.conv2d",))
+        convolutions = named(func, (name,))
         written = written_values(func) if convolutions else set()
         if any([rewrite(conv, written) for conv in convolutions]):
             remove_unused(func)
@@ -53,3 +54,8 @@ def is_dense(conv: ir.Operation) -> bool:
         and attrs["groups"] == 1 and T.tensor_dims(conv.operands[1].type) is not None
         and len(dtypes) == 1 and dtypes <= {*_DTYPES}
     )  # fmt: skip
+
+
+def is_constant(value: ir.Value) -> bool:
+    """Whether a value is a constant of the program."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "relax.constant"

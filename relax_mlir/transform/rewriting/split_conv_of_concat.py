@@ -9,6 +9,7 @@ from relax_mlir.dialects.relax.tuples import known_fields
 from relax_mlir.transform.rewriting.convolutions import (
     attributes,
     input_made_by,
+    is_constant,
     is_dense,
     rewrite_convolutions,
 )
@@ -64,7 +65,7 @@ def _pays(conv: ir.Operation, widths: list[int]) -> bool:
     if len(widths) < 2 or min(widths) < _LEAST_CHANNELS or not is_dense(conv):
         return False
     weight = conv.operands[1]
-    if isinstance(weight.owner, ir.Block) or weight.owner.operation.name != "relax.constant":
+    if not is_constant(weight):
         return False
     kernel = T.tensor_dims(weight.type) or []
     dims = dict(zip(attributes(conv)["kernel_layout"], kernel, strict=True))
