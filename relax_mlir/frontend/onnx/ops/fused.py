@@ -1,5 +1,6 @@
 """Fused operations of onnxruntime, domain `com.microsoft`, as the operations that were fused."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,37 @@ def bias_gelu(node: Any) -> Any:
 @converts(_MS, "EmbedLayerNormalization")
 def embed_layer_normalization(node: Any) -> Any:
     """Return the normalized sum of embeddings of words, positions and segments."""
+    places = node.x(8) if node.has(8) else None
+    return _embedded(
+        node, lambda i, rows: op.take(node.x(i), rows, 0), places, node.x(5), node.x(6)
+    )
+
+
+@converts(_MS, "QEmbedLayerNormalization")
+def quantized_embed_layer_normalization(node: Any) -> Any:
+    """Return the same of quantized tables and weights; scales are at inputs from 8 on."""
+
+    def floats(value: Value, index: int) -> Any:
+        scale, zero = _value(node, index + 6), _value(node, index + 11)
+        return materialize(node.apply("DequantizeLinear", value, scale, zero))
+
+    def rows(index: int, places: Any) -> Any:
+        return floats(of_expr(node.emit(op.take(node.x(index), places, 0))), index)
+
+    return _embedded(node, rows, None, *(floats(node.value(i), i) for i in (5, 6)))
+
+
+def _embedded(
+    node: Any, rows: Callable[[int, Any], Any], places: Any, gamma: Any, beta: Any
+) -> list[Any]:
     _, length = node.dims()
-    places = node.x(8) if node.has(8) else op.expand_dims(op.arange(0, length, 1, "int32"), 0)
-    total = op.add(op.take(node.x(2), node.x(0), 0), op.take(node.x(3), places, 0))
+    if places is None:
+        places = op.expand_dims(op.arange(0, length, 1, "int32"), 0)
+    total = op.add(rows(2, node.x(0)), rows(3, places))
     if node.has(1) and node.has(4):
-        total = op.add(total, op.take(node.x(4), node.x(1), 0))
+        total = op.add(total, rows(4, node.x(1)))
     total = node.emit(total)
-    y = op.layer_norm(total, node.x(5), node.x(6), [-1], node.attrs.get("epsilon", 1e-12))
+    y = op.layer_norm(total, gamma, beta, [-1], node.attrs.get("epsilon", 1e-12))
     counts = op.sum(node.x(7), 1) if node.has(7) else op.zeros(ShapeExpr(node.dims()[:1]), "int32")
     return [y, counts, total]
 
