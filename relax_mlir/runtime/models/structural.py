@@ -89,8 +89,8 @@ def _tile(x: _Array, repeats: _Array) -> Any:
     return np.tile(x, _ints(repeats))
 
 
-def _squeeze(x: _Array, axes: _Array) -> Any:
-    return np.squeeze(x, tuple(_ints(axes)))
+def _squeeze(x: _Array, axes: _Array | None) -> Any:
+    return np.squeeze(x, None if axes is None else tuple(_ints(axes)))
 
 
 def _unsqueeze(x: _Array, axes: _Array) -> Any:

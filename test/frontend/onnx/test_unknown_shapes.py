@@ -7,6 +7,7 @@ from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
 
 import relax_mlir
+from relax_mlir.errors import TypeMismatchError
 from relax_mlir.frontend.onnx import from_onnx
 from relax_mlir.transform import PassContext
 
@@ -69,3 +70,15 @@ g (float[n,m] a, float[k,l] b) => (float[i,j] y) { s = Add(a, b) y = Softmax(s) 
     )
     (line,) = (each for each in from_onnx(model).script().splitlines() if "softmax" in each)
     assert "ndim" not in line
+
+
+def test_a_size_of_one_that_is_not_squeezed_is_an_error() -> None:
+    model = parse_model(
+        """<ir_version: 9, opset_import: ["" : 18]>
+g (float[n,1,m] x) => (float[a,b] y) { s = Squeeze(x) y = Relu(s) }"""
+    )
+    main = relax_mlir.compile(model)
+    for rows in (2, 0):
+        assert main(np.ones((rows, 1, 3), "float32")).shape == (rows, 3)
+    with pytest.raises(TypeMismatchError, match="expected 2 dimensions"):
+        main(np.ones((1, 1, 3), "float32"))

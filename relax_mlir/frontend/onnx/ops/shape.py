@@ -103,7 +103,11 @@ def axes_of(node: Any, index: int = 1) -> list[int] | None:
 
 @converts("onnx", "Squeeze")
 def squeeze(node: Any) -> Any:
-    """Drop axes of size 1."""
+    """Drop axes of size 1.
+
+    Without axes, those that import knows: run time refuses another that turns out to be 1, as
+    operators that follow were imported for the rank.
+    """
     if node.has(1) and node.ints(1) is None:
         count = known_length(node, 1)
         rank = None if count is None else node.ndim() - count
@@ -111,6 +115,9 @@ def squeeze(node: Any) -> Any:
     axes = axes_of(node)
     if axes is None:
         axes = [i for i, dim in enumerate(node.dims()) if dim.value == 1]
+        kept = [dim for dim in node.dims() if dim.value != 1]
+        if any(dim.value is None for dim in kept):
+            return node.runtime("squeeze", [node.x(), None], [(node.dtype(), kept)])
     return op.squeeze(node.x(), axis=axes) if axes else node.value(0)
 
 
