@@ -48,9 +48,11 @@ _PRODUCTS = frozenset(("arith.mulf", "arith.muli", "math.fma"))
 _EXTREMES = frozenset(("arith.maximumf", "arith.minimumf"))
 # Cycles of the only unit for these, for 32 bytes; others go on meanwhile.
 _DIVISIONS = {"arith.divf": 5, "math.sqrt": 6, "math.rsqrt": 11}
-# Cycles of a load or a store that others hide in part.
+# Cycles of a load or a store that others hide in part, of the elementwise maps and norms of
+# `benchmarks/kernels.py`.
 _ACCESS = 0.75
-# Bytes that a core loads in a cycle from memory, from L3, and from its own caches.
+# Bytes that a core loads in a cycle from memory, from L3, and from its own caches (Zen 4,
+# `runtime/profiling/roofline.py`).
 _MEMORY_BYTES, _SHARED_BYTES, _OWN_BYTES = 8, 16, 64
 # The value of sizes that are not known.
 _SOME_SIZE = 256
