@@ -238,12 +238,17 @@ class InPlaceNchw(DepthwisePoolWriter):
             tile: which rows and columns.
             masks: existing masks of the loads of a row, by their first pixel.
         """
-        emit, pool = self.emit, self.pool
+        emit = self.emit
         sums = [self._begin(env, tile, row) for row in range(tile.rows)]
-        corner = self.start + tile.col * pool.stride
+        corner = self.start + tile.col * self.pool.stride
         masks = masks or self._masks(tile)
         seen = list(self._image_rows(tile))
-        for place, (_, live, uses) in zip(self._walk(tile.row, corner, seen), seen, strict=True):
+        # Rows are stored early where registers hold no tile with its weights, but for masked ones.
+        kept = tile.rows + (0 if self.weight is None else len(self.taps))
+        crowded = tile.mask is None and kept >= self.machine.registers
+        last = {row * self.step + self.max_down: row for row in range(tile.rows) if crowded}
+        places = self._walk(tile.row, corner, seen)
+        for place, (offset, live, uses) in zip(places, seen, strict=True):
             done = sorted({use.row for use in uses})
 
             def taken(
@@ -268,7 +273,10 @@ class InPlaceNchw(DepthwisePoolWriter):
                 values = emit.register_barrier(values)
             for at, value in zip(done, values, strict=True):
                 sums[at] = value
-        self._store(env, tile, sums)
+            if (row := last.get(offset)) is not None:
+                self._store(env, replace(tile, row=tile.row + row, rows=1, left=1), [sums[row]])
+        if not last:
+            self._store(env, tile, sums)
 
     def _take(
         self, sums: list[ir.Value], uses: Sequence[Use], pixels: Callable[[int], ir.Value]
