@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from kernel_classes import classify
 
 from relax_mlir import nd, relax, te, tir, topi
 from relax_mlir.compiler import pipeline as builds
@@ -104,7 +105,7 @@ def test_a_class_is_one_object_in_the_registry(monkeypatch):
 
 def _is_fast(func):
     with func.mlir_op.context:
-        return all(info.fast for info in registry.classify(func.mlir_op))
+        return all(info.fast for info in classify(func.mlir_op))
 
 
 def _bag(rows, columns, sums):
