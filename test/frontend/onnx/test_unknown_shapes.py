@@ -82,3 +82,19 @@ g (float[n,1,m] x) => (float[a,b] y) { s = Squeeze(x) y = Relu(s) }"""
         assert main(np.ones((rows, 1, 3), "float32")).shape == (rows, 3)
     with pytest.raises(TypeMismatchError, match="expected 2 dimensions"):
         main(np.ones((1, 1, 3), "float32"))
+
+
+def test_what_a_loop_shrinks_has_symbols() -> None:
+    model = parse_model(
+        """<ir_version: 9, opset_import: ["" : 18]>
+g (float[1,2,h,w] x, int64 n) => (float[a,b,c,d] y) <bool yes = {1}> {
+y = Loop<body = body (int64 i, bool before, float[p,q,r,s] v)
+    => (bool after, float[p,q,k,l] u) {
+    after = Identity(before)
+    u = MaxPool<kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1>(v)
+}>(n, yes, x) }"""
+    )
+    main, x = relax_mlir.compile(model), RNG.normal(size=(1, 2, 9, 7)).astype("float32")
+    for count in np.arange(3):
+        (expected,) = ReferenceEvaluator(model).run(None, {"x": x, "n": count})
+        np.testing.assert_array_equal(main(x, count), expected)

@@ -45,11 +45,8 @@ def window(
     """Return strides, paddings (all begins, then all ends) and dilations of a window.
 
     Paddings by `auto_pad` are expressions where a size is not known. The window's own sizes are
-    asked for where the padding depends on them. With `ceil_mode` all sizes of the input get names,
-    which `trimmed` needs.
+    asked for where the padding depends on them.
     """
-    if node.attrs.get("ceil_mode", 0):
-        node.dims()
     strides = list(node.attrs.get("strides") or [1] * rank)
     dilations = list(node.attrs.get("dilations") or [1] * rank)
     auto = node.attrs.get("auto_pad", "NOTSET")
