@@ -12,8 +12,8 @@ from relax_mlir.transform.rewriting.convolutions import (
     rewrite_convolutions,
 )
 
-# The windows for which there are Winograd kernels: others gain nothing from two dimensions.
-_WINDOW = (1, 3, 3)
+# What there are Winograd kernels for: others gain nothing from two dimensions.
+_WINDOW, _DTYPE = (1, 3, 3), "float32"
 # Windows of fewer channels have too few FMAs for what two transposes cost.
 _LEAST_CHANNELS = 16
 _SLICES_FIRST = [0, 2, 1, 3, 4]
@@ -32,6 +32,8 @@ def _rewrite(conv: ir.Operation, written: set[ir.Value]) -> bool:
     data, weight = conv.operands
     shapes = T.all_dims(value.type for value in (data, weight, conv.results[0]))
     if shapes is None or not is_dense(conv) or not is_constant(weight):
+        return False
+    if T.tensor_dtype(data.type) != _DTYPE:
         return False
     attrs, ((n, channels, depth, *image), kernel, result) = attributes(conv), shapes
     around = pads(attrs["padding"], 3)

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from rewrites import compare_without, dataflow_module, random_const
 
-from relax_mlir import tir, transform
+from relax_mlir import relax, tir, transform
 from relax_mlir.relax import op
 
 pytestmark = pytest.mark.unoptimized
@@ -42,5 +43,13 @@ def test_weights_that_are_not_known_stay() -> None:
     module = dataflow_module(
         (1, 16, 4, 6, 6),
         lambda x: op.nn.conv3d(x, op.reshape(op.exp(x), (16, 16, 1, 3, 3))),
+    )
+    assert "conv2d(" not in transform.Conv3dToConv2d()(module).script()
+
+
+def test_dtypes_without_winograd_kernels_stay() -> None:
+    weight = relax.const(np.ones((16, 16, 1, 3, 3), "float64"))
+    module = dataflow_module(
+        (1, 16, 4, 6, 6), lambda x: op.nn.conv3d(op.astype(x, "float64"), weight)
     )
     assert "conv2d(" not in transform.Conv3dToConv2d()(module).script()
