@@ -149,7 +149,7 @@ class SeparableNchw(DepthwisePoolWriter):
         return low, high, inside
 
     def _combine(
-        self, place: Index, taps: Sequence[Span],
+        self, place: Index, taps: Sequence[tuple[Index, Index]],
         spans: Sequence[Span] | None,
     ) -> None:  # fmt: skip
         """Combine some rows of the image into the buffer; without spans they are unrolled."""
@@ -159,7 +159,7 @@ class SeparableNchw(DepthwisePoolWriter):
         )  # fmt: skip
 
     def _column(
-        self, place: Index, taps: Sequence[Span],
+        self, place: Index, taps: Sequence[tuple[Index, Index]],
         spans: Sequence[Span] | None, masks: Sequence[ir.Value | None],
     ) -> list[ir.Value]:  # fmt: skip
         """Return adjacent vectors of combined rows."""
