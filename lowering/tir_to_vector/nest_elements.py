@@ -134,9 +134,12 @@ class ElementWriter:
         """Prefetch so many bytes ahead what a nest walks along, if that is more than `beyond`."""
         strides = {op: access.strides for op, access in self.flat.accesses.items()}
         walked = [op for op in strides if self.vector is not None and strides[op][self.vector] == 1]
-        total: Index = sum(self.bits(op) // 8 for op in walked)
-        for it in self.flat.iters:
-            total *= self.emit.size(it.extent)
+        total: Index = 0
+        for op in walked:
+            touched: Index = self.bits(op) // 8
+            for it, stride in zip(self.flat.iters, strides[op], strict=True):
+                touched *= 1 if stride == 0 else self.emit.size(it.extent)
+            total += touched
         far = self.emit.all_at_most((beyond, total))
         for op in walked if far is not False else ():
             self._ahead[op] = self.emit.select(far, ahead * 8 // self.bits(op), 0)
