@@ -295,8 +295,10 @@ KEY_BLOCK = 512
 # Queries of a block, before rounding to tiles. More share a panel of keys, but their scores evict
 # keys and values, and causal masks hide more of a block.
 QUERY_BLOCK = 12
-# Panels of values that are read in place, if rows are contiguous.
-MAX_PANELS = 4
+# Panels of values that are read in place, if rows are contiguous. The lines of one of more panels
+# share so few L1 sets that packing pays, unless L1 holds all values: AVX2, 512 keys, 1.03 to 1.04
+# times as fast as in place; 77 keys 0.99 (`benchmarks/compare.py --only ^attention_12`).
+MAX_PANELS = 2
 # Keys from which on the norms of queries and keys are computed to bound scores.
 BOUNDED_MIN_KEYS = 128
 # Queries up to which packing keys and values does not pay.
@@ -309,6 +311,7 @@ class Plan(Setup):
     def __init__(self, attention: Attention, emit: Emitter) -> None:
         super().__init__(attention, emit)
         self.panel: int = VECTORS * self.use.lanes
+        self.element_bytes: int = self.use.vector.element_type.width // 8
         self.pairs = self.use.pairs
         # Keys of one step of the sums over values.
         self.unit = 1 if self.pairs is None else PAIR
@@ -318,8 +321,9 @@ class Plan(Setup):
         value, width = self.attention.value, self.width
         # Panels partition the rows, so each cache line is used in full.
         self.values_in_place = (
-            isinstance(width, int) and width % self.panel == 0 and width <= MAX_PANELS * self.panel
-            and value.widen is None and value.column == 1 and value.row == self.attention.width
+            isinstance(width, int) and width % self.panel == 0 and value.widen is None
+            and value.column == 1 and value.row == self.attention.width
+            and (width <= MAX_PANELS * self.panel or self._fit_l1(width))
         )  # fmt: skip
         one_block = isinstance(self.keys, int) and 0 < self.keys <= KEY_BLOCK
         self.alone: bool = one_block and self.mask is None
@@ -358,6 +362,11 @@ class Plan(Setup):
             return x.loader(scale)
         return VnniLoader(self.emit, x.base, self.pairs, None, False, self.use.lanes, x.element)
 
+    def _fit_l1(self, width: int) -> bool:
+        """Whether L1 holds all values of a head."""
+        keys = self.keys
+        return isinstance(keys, int) and keys * width * self.element_bytes <= self.machine.l1_bytes
+
     def _queries_fit_in_place(self) -> bool:
         """Whether tiles read queries in place; keys are then multiplied by the scale."""
         query, machine = self.attention.query, self.machine
@@ -366,7 +375,7 @@ class Plan(Setup):
             return False
         if not isinstance(self.depth, int):
             return False
-        size = self.use.vector.element_type.width // 8
+        size = self.element_bytes
         ways = machine.l1_bytes // PAGE - VECTORS
         return not has_set_conflicts(self.tile, row * size, self.depth * size, ways)
 
