@@ -2,7 +2,9 @@
 
 import functools
 import operator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 
 from relax_mlir.dialects.bindings import ir
@@ -37,6 +39,9 @@ _AHEAD = 4
 _ROWS, _ROWS_PLAIN = 48, 64
 # The cost of an element, in FMAs.
 _ELEMENT = 16
+# Rows at a dynamic distance that registers hold the multiples of. Zen 4, `benchmarks/compare.py
+# --dynamic --only ^transpose`: 16 rows one after another are 1.06 times as fast, 8 rows 0.98.
+_MAX_MULTIPLES = 8
 
 
 def transposed_iters(flat: FlatNest) -> tuple[int, int] | str:
@@ -75,6 +80,7 @@ class TransposeWriter(NestWriter):
         # Of the squares that are transposed; they fit registers.
         self._side: int = min(self.lanes, _MAX_HEIGHT)
         self.height: int = self._side
+        self._near = self.lanes, self.height
         self._far = streams(self)
         if self._far is not False:
             # Non-temporal stores fill whole lines, and lines are read once.
@@ -84,6 +90,7 @@ class TransposeWriter(NestWriter):
         self.along, self.across = along
         self.inner: set[int] = set(along)
         self._tiles: dict[ir.Operation, list[ir.Value]] = {}
+        self._written: Index | None = None
         self._row = 0
 
     def _maps(self, env: dict[int, Index], free: list[int]) -> None:
@@ -107,13 +114,28 @@ class TransposeWriter(NestWriter):
         emit.choose(
             condition,
             lambda: self._tiles_of(env, *ends, far=True, non_temporal=True),
-            lambda: self._tiles_of(env, *ends, far=far, non_temporal=False),
+            lambda: self._plain_tiles(env, *ends, far=far),
         )
         if self.masked:
             self._edges(env, (whole, columns), (first, upto, last))
         else:
             self._single(env, (0, whole), (upto, last))
             self._single(env, (whole, columns), (first, last))
+
+    def _plain_tiles(
+        self, env: dict[int, Index], whole: Index, rows: Span, *, far: bool | ir.Value
+    ) -> None:
+        """Write the whole tiles of rows with plain stores; tiles of what is near fit registers."""
+        if self._near == (self.lanes, self.height):
+            self._tiles_of(env, whole, rows, far=far, non_temporal=False)
+            return
+        near = copy(self)
+        near.lanes, near.height = self._near
+        self.emit.choose(
+            far,
+            lambda: self._tiles_of(env, whole, rows, far=True, non_temporal=False),
+            lambda: near._tiles_of(env, whole, rows, far=False, non_temporal=False),
+        )
 
     @property
     def _is_far(self) -> bool | ir.Value:
@@ -252,8 +274,8 @@ class TransposeWriter(NestWriter):
             first, _ = self._address(op, Lanes({**env, self.across: row, self.along: column}))
             ahead = _AHEAD * _LINE // (self.bits(op) // 8)
             lines[op] = []
-            for lane, masks in enumerate(zip(*loads, strict=True)):
-                place = first + lane * stride
+            places = self._in_turn(first, stride, lanes)
+            for place, masks in zip(places, zip(*loads, strict=True), strict=True):
                 line = [
                     emit.vector_load(base, [place + part], type_, mask)
                     for part, mask in zip(parts, masks, strict=True)
@@ -262,6 +284,11 @@ class TransposeWriter(NestWriter):
                 lines[op].append(emit.register_barrier(line) if len(parts) > 1 else line)
                 if is_far:
                     emit.prefetch(base, place + ahead, far=True)
+        store, below = self.flat.store, iter(())
+        if edge is None:
+            first, _ = self._address(store, Lanes({**env, self.across: row}, column))
+            stride = emit.size(self.flat.accesses[store].strides[self.across])
+            below = self._in_turn(first, stride, height)
         for number, part in enumerate(parts):
             for op, read in lines.items():
                 pieces = [line[number] for line in read]
@@ -271,8 +298,26 @@ class TransposeWriter(NestWriter):
                 at = row + (part + self._row)
                 # No mask keeps a row beyond the end from reading what all of its elements take.
                 inner = {**env, self.across: emit.min(at, edge[1] - 1) if edge else at}
+                self._written = next(below, None)
                 self.chunk(Lanes(inner, column, lanes, stores[part + self._row]), non_temporal)
-        self._tiles = {}
+        self._tiles, self._written = {}, None
+
+    def _in_turn(self, first: Index, stride: Index, count: int) -> Iterator[Index]:
+        """Return the places of rows, each from the one before if their distance is dynamic.
+
+        LLVM would keep many multiples of the distance on the stack.
+        """
+        hidden = not isinstance(stride, int) and count > _MAX_MULTIPLES
+        hidden &= self.emit.isa.assembly is not None
+        for number in range(count):
+            if number:
+                first = self.emit.opaque_index(first + stride) if hidden else first + stride
+            yield first
+
+    def _address(self, op: ir.Operation, lanes: Lanes) -> tuple[Index, Index]:
+        if op == self.flat.store and self._written is not None:
+            return self._written, 1
+        return super()._address(op, lanes)
 
     def _masks(self, vectors: int, count: Index, lanes: int, live: Index) -> list[ir.Value]:
         """Return masks of vectors, of which the first `count` have `live` lanes."""
