@@ -46,20 +46,15 @@ class IndexMapWriter(NestWriter):
         machine = emit.machine
         bits = [_bits(access.buffer) for access in index_map.flat.accesses.values()]
         self.has_gather: bool = machine.gathers and min(bits) >= 32
-        varies = Varying(index_map)
-        if not self.has_gather and any(
-            varies(v) for v, _ in index_map.nonlinear[index_map.flat.store]
+        varies, store, vector = Varying(index_map), index_map.flat.store, index_map.vector
+        scattered = any(varies(value) for value, _ in index_map.nonlinear[store])
+        strides = index_map.flat.accesses[store].strides
+        spaced = vector is not None and index_map.repeats == 1 and strides[vector] != 1
+        if (
+            (scattered and not self.has_gather)
+            or (spaced and not machine.can_mask(_bits(index_map.flat.written)))
+            or (index_map.branches and not machine.can_mask(min(bits)))
         ):
-            index_map = replace(index_map, vector=None)
-        written = index_map.flat.accesses[index_map.flat.store].strides
-        spaced = (
-            index_map.vector is not None
-            and index_map.repeats == 1
-            and written[index_map.vector] != 1
-        )
-        if spaced and not machine.can_mask(_bits(index_map.flat.written)):
-            index_map = replace(index_map, vector=None)
-        if index_map.branches and not machine.can_mask(min(bits)):
             index_map = replace(index_map, vector=None)
         super().__init__(index_map.flat, index_map.vector, emit)
         self.index_map, self._repeats = index_map, index_map.repeats
@@ -316,18 +311,15 @@ class Chunk:
 
     def _argument(self, value: ir.Value) -> ir.Value:
         emit, index_map = self._emit, self._index_map
-        single: Index = 0
         terms = self._writer.index_map.space.terms[value]
-        for position, factor in terms.items():
-            counter = self._counters.get(position, 0)
-            single += counter * emit.size(factor)
-        result = emit.index(single)
+        result = emit.index(
+            sum(self._counters.get(i, 0) * emit.size(factor) for i, factor in terms.items())
+        )
         if self._lanes == 1 or not self._writer.varies(value):
             return result
         assert index_map.vector is not None  # or nothing would vary
         by = [terms.get(i) for i in (index_map.vector, index_map.vector + 1)]
         outer, inner = (0 if factor is None else factor.value for factor in by)
-        assert outer is not None
         return self._spread(result, outer, (inner or 0) if self._each > 1 else 0)
 
     def _spread(self, first: Index, outer: Index, inner: Index) -> ir.Value:
@@ -348,9 +340,8 @@ class Chunk:
     def place(self, op: ir.Operation) -> Index:
         """Return the place of the first lane of an access, without what differs between lanes."""
         emit, access = self._emit, self._index_map.flat.accesses[op]
-        place = emit.size(access.offset)
-        for position, counter in self._counters.items():
-            place += counter * emit.size(access.strides[position])
+        steps = (at * emit.size(access.strides[i]) for i, at in self._counters.items())
+        place = sum(steps, emit.size(access.offset))
         for value, stride in self._index_map.nonlinear.get(op, ()):
             if self._lanes == 1 or not self._writer.varies(value):
                 place = emit.add(place, emit.mul(self.value(value), emit.size(stride)))
@@ -390,7 +381,6 @@ class Chunk:
         """Return the place of each lane of an access."""
         emit, writer, vector = self._emit, self._writer, self._index_map.vector
         strides = self._index_map.flat.accesses[op].strides
-        assert vector is not None  # or there are no lanes
         inner = emit.size(strides[vector + 1]) if self._each > 1 else 0
         places = self._spread(self.place(op), emit.size(strides[vector]), inner)
         for value, stride in self._index_map.nonlinear[op]:
@@ -414,16 +404,13 @@ class Chunk:
 
     def _one_by_one(self, op: ir.Operation, type_: ir.VectorType) -> ir.Value:
         """Load each lane; its place comes from memory or from a vector."""
-        emit, writer = self._emit, self._writer
-        singles: list[ir.Value] = []
+        emit, writer, lanes = self._emit, self._writer, range(self._width)
         if self._each == 1 and all(_is_read(value) for value, _ in self._index_map.nonlinear[op]):
-            for lane in range(self._width):
-                at = self._at + lane
-                singles.append(Chunk(writer, self._env, at, 1, None).value(op.results[0]))
+            chunks = [Chunk(writer, self._env, self._at + lane, 1, None) for lane in lanes]
+            singles = [chunk.value(op.results[0]) for chunk in chunks]
         else:
             places = self.places(op)
-            for lane in range(self._width):
-                singles.append(emit.load(writer.bases[op], [emit.extract(places, lane)]))
+            singles = [emit.load(writer.bases[op], [emit.extract(places, i)]) for i in lanes]
         result = emit.constant(type_, 0)
         for lane, single in enumerate(singles):
             result = emit.insert(single, result, lane)

@@ -138,7 +138,6 @@ class Sums:
 
     def _larger(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """Return the extremum of numbers without NaN."""
-        assert self._keep is not None  # only extrema have marks
         return self._emit.select(self._emit.compare_floats(self._keep, a, b), a, b)
 
     def _noted(self, mark: ir.Value, a: ir.Value, b: ir.Value | None = None) -> ir.Value:
@@ -222,7 +221,6 @@ def _reduce_rows(writer: ElementWriter, env: dict[int, Index], reduction: int) -
     columns read a part of several rows.
     """
     emit, vector = writer.emit, writer.vector
-    assert vector is not None  # or there would be no rows
     rows = emit.size(writer.flat.iters[reduction].extent)
     together = 1 if emit.threads == 1 else _ROWS
     span = first, last = writer._span(vector)
@@ -267,7 +265,6 @@ def sum_rows(
 
 def reduce_along(writer: ElementWriter, env: dict[int, Index], reductions: list[int]) -> None:
     """Reduce with lanes along the reduction, combined at the end in one fixed order."""
-    assert writer.vector is not None  # it is the reduction that has the lanes
     extent = writer.flat.iters[writer.vector].extent
     if writer.long is not None:
         _reduce_long(writer, writer.long, env)
@@ -393,7 +390,6 @@ def reduce_blocks(
 ) -> None:
     """Reduce blocks of results along an iterator, with a vector of sums in memory for each."""
     emit, lanes, totals = writer.emit, writer.lanes, sums_of(writer, shared=True)
-    assert writer.vector is not None  # it is the reduction that has the lanes
     _, length = writer._span(writer.vector)
     whole, element = emit.round_down(length, lanes), writer.flat.value.type
     sums = emit.alloc(_BLOCK * lanes, element, _BLOCK * lanes)
@@ -448,7 +444,6 @@ def _sums(writer: ElementWriter) -> int | None:
 def reduce_split(writer: ElementWriter) -> None:
     """Reduce parts of one size, for any number of threads, then combine them in order."""
     emit, flat = writer.emit, writer.flat
-    assert writer.vector is not None  # it is the reduction that has the lanes
     size = emit.size(flat.iters[writer.vector].extent)
     pieces = ceil_div(size, _PIECE)
     free = [i for i in range(len(flat.iters)) if i != writer.vector]

@@ -45,7 +45,6 @@ def splits_rows(writer: ElementWriter) -> bool | ir.Value:
 def reduce_split_rows(writer: ElementWriter) -> None:
     """Write such a nest with its parallel region."""
     emit, flat, vector = writer.emit, writer.flat, writer.vector
-    assert vector is not None  # or there would be no rows
     rows, columns = _rows(writer), emit.size(flat.iters[vector].extent)
     height = emit.max(ceil_div(rows, _PIECES), _MIN_ROWS)
     pieces = ceil_div(rows, height)
@@ -77,7 +76,6 @@ def _reduce_piece(
 ) -> None:
     """Reduce some rows, several at a time, to sums in a buffer."""
     emit, totals = writer.emit, sums_of(writer, shared=False)
-    assert writer.vector is not None  # or there would be no rows
 
     def start(lanes: Lanes) -> None:
         put(totals.neutral(lanes.count), lanes)
@@ -94,7 +92,6 @@ def _reduce_piece(
 
 
 def _rows(writer: ElementWriter) -> Index:
-    assert writer.vector is not None
     return writer.emit.size(writer.flat.iters[1 - writer.vector].extent)
 
 

@@ -34,9 +34,9 @@ from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, strided_it
 from relax_mlir.lowering.walk import defining_op, root
 
 _SELECT = "arith.select"
-# Idempotent combiners: all lanes may start from the initial value.
 _NOT_IDEMPOTENT = {"arith.addf", "arith.mulf", "arith.addi", "arith.muli", "arith.xori"}
-_IDEMPOTENT = COMBINERS.keys() - _NOT_IDEMPOTENT
+# Combiners that may take an element more than once: all lanes may start from the initial value.
+IDEMPOTENT = COMBINERS.keys() - _NOT_IDEMPOTENT
 
 
 @dataclass
@@ -171,7 +171,7 @@ def _combined(reduction: VariadicReduction) -> str | None:
         free = {
             i
             for i, store in enumerate(reduction.stores)
-            if reduction.chosen[i] is None and store.operands[0].owner.operation.name in _IDEMPOTENT
+            if reduction.chosen[i] is None and store.operands[0].owner.operation.name in IDEMPOTENT
         }
         known = sorted(mine | free)
         choice.added = {keys[i]: i for i in known}
@@ -239,6 +239,7 @@ class VariadicWriter(NestWriter):
         widest = max(bits_of(op.operands[0].type) for op in reduction.stores)
         self.lanes: int = max(1, min(self.lanes, emit.machine.vector_bits // widest))
         self._same = Sameness(reduction)
+        self._names = [op.operands[0].owner.operation.name for op in reduction.stores]
         # For values that conditions choose: the step of each lane.
         self._orders = list({c.key: c for c in reduction.chosen if c is not None}.values())
 
@@ -288,12 +289,7 @@ class VariadicWriter(NestWriter):
 
         made = self._loops(env, reductions, begun, run)
         values = self._single(made[:count], made[count:-1] if self._orders else [])
-        for i, (store, choice) in enumerate(
-            zip(self.reduction.stores, self.reduction.chosen, strict=True)
-        ):
-            if choice is None:
-                name = store.operands[0].owner.operation.name
-                values[i] = emit.op(name, [first[i], values[i]], values[i].type)
+        values = self._combined(first, values)
 
         def rest(inner: dict[int, Index], carried: Carried) -> Carried:
             with emit.loop(upto, size, 1, carried) as loop:
@@ -317,12 +313,9 @@ class VariadicWriter(NestWriter):
     def _begun(self, first: Carried, lanes: int) -> Carried:
         """Return the initial values of all lanes, given the result's initial values."""
         begun = []
-        for store, choice, start in zip(
-            self.reduction.stores, self.reduction.chosen, first, strict=True
-        ):
-            name = store.operands[0].owner.operation.name
+        for name, choice, start in zip(self._names, self.reduction.chosen, first, strict=True):
             type_ = Lanes({}, 0, lanes).typed(start.type)
-            if choice is not None or name in _IDEMPOTENT:
+            if choice is not None or name in IDEMPOTENT:
                 begun.append(start if lanes == 1 else self.emit.splat(start, type_))
                 continue
             begun.append(self.emit.constant(type_, identity(name, start.type)))
@@ -357,29 +350,31 @@ class VariadicWriter(NestWriter):
         places = [place for order in orders for place in (order, step)]
         while lanes > 1:
             lanes //= 2
-            dims = [[emit.part(v, at, lanes) for v in (*values, *places)] for at in (0, lanes)]
-            low, high = dims
+            low, high = ([emit.part(v, at, lanes) for v in (*values, *places)] for at in (0, lanes))
             count = len(values)
             values, places = self._merged(low[:count], high[:count], low[count:], high[count:])
         return [emit.extract(value, 0) for value in values]
+
+    def _combined(self, first: Carried, second: Carried) -> Carried:
+        """Combine values by their operations; those that conditions choose are the second ones."""
+        parts = zip(self._names, self.reduction.chosen, first, second, strict=True)
+        return [
+            b if choice is not None else self.emit.op(name, [a, b], b.type)
+            for name, choice, a, b in parts
+        ]
 
     def _merged(
         self, low: Carried, high: Carried, low_places: Carried, high_places: Carried
     ) -> tuple[Carried, Carried]:
         """Combine two vectors of each value, and their steps."""
-        emit, chosen = self.emit, self.reduction.chosen
-        result = []
-        for store, choice, a, b in zip(self.reduction.stores, chosen, low, high, strict=True):
-            name = store.operands[0].owner.operation.name
-            result.append(a if choice is not None else emit.op(name, [a, b], a.type))
-        places = []
+        result, places = self._combined(low, high), []
         for number, choice in enumerate(self._orders):
             here, there = (each[2 * number : 2 * number + 2] for each in (low_places, high_places))
             is_first = self._is_before(here, there)
             pairs = [self._swapped(is_first, a, b) for a, b in zip(low, high, strict=True)]
             before, after = [p[0] for p in pairs], [p[1] for p in pairs]
             condition = self._decide(choice, before, after)
-            for i, other in enumerate(chosen):
+            for i, other in enumerate(self.reduction.chosen):
                 if other is not None and other.key == choice.key:
                     result[i] = self._chosen(choice, condition, before[i], after[i])
             for a, b in zip(here, there, strict=True):

@@ -136,15 +136,11 @@ def shared_loops(group: list[FlatNest]) -> int:
     Each step must use slices of the buffers between them that no other step uses, and each nest
     must have vector code inside.
     """
-    count = min(len(flat.iters) for flat in group)
-    for position in range(count):
-        first = group[0].iters[position]
-        if any(
-            flat.iters[position].reduction or flat.iters[position].extent != first.extent
-            for flat in group
-        ):
-            count = position
+    count = 0
+    for iters in zip(*(flat.iters for flat in group), strict=False):
+        if any(it.reduction or it.extent != iters[0].extent for it in iters):
             break
+        count += 1
     while count and not _vectorize(group, count):
         count -= 1
     while count and not _rows_are_independent(group, count):
@@ -246,9 +242,7 @@ def emit_fused(group: list[FlatNest], count: int, emit: Emitter) -> None:
     length = row_length(group, count, emit)
     far, prefetched = come_from_memory(group, count, length, over, emit)
     dims = [emit.shared_evenly(emit.size(it.extent)) for it in group[0].iters[:count]]
-    work: Index = 0
-    for flat in group:
-        work += work_of(emit, flat, _ELEMENT_WORK)
+    work = sum(work_of(emit, flat, _ELEMENT_WORK) for flat in group)
     near = rows_together(group, length, emit)
     # Rows from memory go one at a time, with non-temporal stores; rows in cache go by blocks. If
     # only run time knows where rows come from, there is code for both.

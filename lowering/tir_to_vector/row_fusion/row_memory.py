@@ -18,6 +18,7 @@ from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
 from relax_mlir.lowering.tir_to_vector.nest_cost import has_functions
 from relax_mlir.lowering.tir_to_vector.nest_elements import WIDE, Lanes, times_extents
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, begin_streaming, end_streaming
+from relax_mlir.lowering.walk import defining_op
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
 
@@ -70,12 +71,7 @@ def kept_rows(group: list[FlatNest], count: int) -> dict[ir.Value, SymExpr]:
     """Return the buffers that only these nests use, row by row, and the size of a row."""
     kept: dict[ir.Value, SymExpr] = {}
     for buffer in shared_buffers(group):
-        owner = buffer.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
-            continue
-        if is_used_only_in(buffer, [flat.nest for flat in group]) and _by_rows(
-            group, buffer, count
-        ):
+        if defining_op(buffer, "memref.alloc") is not None and _by_rows(group, buffer, count):
             kept[buffer] = product(inner_dims(buffer)[count - 1 :])
     return kept
 
@@ -84,24 +80,15 @@ def overwritten_rows(group: list[FlatNest], count: int) -> list[Overwritten]:
     """Return the results that the last nest writes in full, and earlier ones before reading."""
     result = []
     for buffer in shared_buffers(group):
-        if not isinstance(buffer.owner, ir.Block):
-            continue
-        if not (
-            is_used_only_in(buffer, [flat.nest for flat in group])
-            and _by_rows(group, buffer, count)
-        ):
+        if defining_op(buffer) is not None or not _by_rows(group, buffer, count):
             continue
         using = [flat for flat in group if any(a.buffer == buffer for a in accesses_of(flat))]
         first, last = using[0], using[-1]
         size = product(inner_dims(buffer)[count - 1 :])
         read = any(load.buffer == buffer for load in first.nest.loads)
-        if (
-            first is last
-            or read
-            or not all(_fills(flat, buffer, size, count) for flat in (first, last))
-        ):
-            continue
-        result.append(Overwritten(buffer, size, last.store))
+        filled = all(_fills(flat, buffer, size, count) for flat in (first, last))
+        if first is not last and not read and filled:
+            result.append(Overwritten(buffer, size, last.store))
     return result
 
 
@@ -119,7 +106,9 @@ def _fills(flat: FlatNest, buffer: ir.Value, size: SymExpr, count: int) -> bool:
 
 
 def _by_rows(group: list[FlatNest], buffer: ir.Value, count: int) -> bool:
-    """Whether the shared loops walk the first dimensions of a buffer, in all its uses."""
+    """Whether only these nests use a buffer, and their loops walk its first dimensions."""
+    if not is_used_only_in(buffer, [flat.nest for flat in group]):
+        return False
     flat, access = next((f, a) for f in group for a in accesses_of(f) if a.buffer == buffer)
     return outer_places(flat, access, count) == tuple(range(count))
 
@@ -174,10 +163,7 @@ def row_length(group: list[FlatNest], count: int, emit: Emitter) -> Index:
             if stride != 0 and access.buffer not in lengths:
                 width = max(8, access.buffer.type.element_type.width) // 8
                 lengths[access.buffer] = stride * width
-    total: Index = 1
-    for length in lengths.values():
-        total += length
-    return total
+    return sum(lengths.values(), 1)
 
 
 def come_from_memory(
@@ -294,7 +280,6 @@ class SoftwarePipelinedRows:
     def _write_pipelined(self, late: Index, before: Index, row: Index) -> None:
         """Write the reduction of a row, and in its loop the map of an earlier one."""
         emit, last = self.last.emit, self.last
-        assert last.vector is not None
         last.begin_row(0, self._place(before))
         extent = emit.size(last.flat.iters[last.vector].extent)
         wide = WIDE * last.lanes

@@ -30,7 +30,8 @@ def _row_parts(tops: Sequence[ir.Operation]) -> list[IndexMap]:
         index_map = match_index_map(nest)
         if isinstance(index_map, str) or not _is_along_row(index_map):
             break
-        if maps and not _belong(maps[0], index_map):
+        rows = [index_map.flat.written, *(it.extent for it in index_map.flat.iters[:-1])]
+        if maps and rows != [maps[0].flat.written, *(it.extent for it in maps[0].flat.iters[:-1])]:
             break
         maps.append(index_map)
     return maps
@@ -40,10 +41,8 @@ def _writes_rows(nest: Nest) -> bool:
     """Whether each iterator but the last is an index of the store, in order."""
     if len(nest.stores) != 1 or set(nest.types) != {"spatial"}:
         return False
-    outer = len(nest.types) - 1
-    return nest.loop_of == list(range(outer + 1)) and nest.stores[0].iters[:-1] == list(
-        range(outer)
-    )
+    order = list(range(len(nest.types)))
+    return nest.loop_of == order and nest.stores[0].iters[:-1] == order[:-1]
 
 
 def _is_along_row(index_map: IndexMap) -> bool:
@@ -55,12 +54,6 @@ def _is_along_row(index_map: IndexMap) -> bool:
         and index_map.vector == last
         and written.strides[last] == 1
     )
-
-
-def _belong(first: IndexMap, index_map: IndexMap) -> bool:
-    """Whether two maps write the same rows, and neither reads them."""
-    rows = [[it.extent for it in each.flat.iters[:-1]] for each in (first, index_map)]
-    return first.flat.written == index_map.flat.written and rows[0] == rows[1]
 
 
 def _match(nests: Nests) -> Problem | str:
@@ -76,9 +69,7 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     def write(emit: Emitter, _: Machine) -> None:
         writers = [IndexMapWriter(each, emit) for each in maps]
         rows = [emit.size(it.extent) for it in maps[0].flat.iters[:-1]]
-        work: Index = 0
-        for writer in writers:
-            work += writer._work()
+        work = sum(writer._work() for writer in writers)
         with ExitStack() as loops:
             dims = list(map(emit.shared_evenly, rows))
             ranges = loops.enter_context(emit.parallel_region(dims, work))
