@@ -1,12 +1,11 @@
 """Depthwise convolution and pooling of NCHW planes that are copied with their borders."""
 
 import itertools
-from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 
 from relax_mlir.dialects.bindings import ir
-from relax_mlir.lowering.tir_to_vector.control_flow import KEEP
+from relax_mlir.lowering.tir_to_vector.control_flow import AS_IT_IS, KEEP
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     REST_ROWS,
     DepthwisePoolWriter,
@@ -31,7 +30,7 @@ class CopiedNchw(DepthwisePoolWriter):
     def _shape(self) -> None:
         pool = self.pool
         self.down: int | None = self._window_rows()
-        self.phase: Index = self._phase_size(self.reach[-1])
+        self.phase = self._phase_size(self.reach[-1])
         self.strides = []
         size = self.phase * pool.stride
         for axis, reach in reversed(list(zip(pool.axes[:-1], self.reach, strict=False))):
@@ -51,7 +50,7 @@ class CopiedNchw(DepthwisePoolWriter):
         with ExitStack() as loops:
             ranges = loops.enter_context(emit.parallel_region(dims, work_of(emit, pool.flat, 1)))
             spans = dict(zip(order, ranges, strict=False))
-            self.plane: ir.Value = self._filled(self.size, pool.fill)
+            self.plane = self._filled(self.size, pool.fill)
             env: dict[int, Index] = {}
             for position in pool.outer:
                 env[position] = loops.enter_context(emit.each_step(*spans[position]))
@@ -66,17 +65,9 @@ class CopiedNchw(DepthwisePoolWriter):
                 step = loops.enter_context(self.emit.each_step(0, self.counts[d]))
                 place += step * self.source_strides[d]
                 to += (step + self.befores[d]) * stride
-            self._copy(place, to)
-
-    def _copy(self, place: Index, to: Index) -> None:
-        # The border after a row was filled before, and stays.
-        other = self._fill_value()
-
-        def load(at: Index, masks: Sequence[ir.Value | None]) -> list[ir.Value]:
-            first = place + at
-            return [self.load(first + v * self.lanes, mask, other) for v, mask in enumerate(masks)]
-
-        self._store_phases(self.plane, to, self.phase, load)
+            # The border after a row was filled before, and stays.
+            other = self._fill_value()
+            self._store_phases(to, lambda at, masks: self._adjacent(place + at, masks, other))
 
     def _outputs(self, env: dict[int, Index]) -> None:
         """Write the outputs of a plane."""
@@ -99,25 +90,11 @@ class CopiedNchw(DepthwisePoolWriter):
         mask: ir.Value | None,
     ) -> None:  # fmt: skip
         """Write a tile of rows, of which the second number exist."""
-        emit, pool = self.emit, self.pool
-        init, (rows, left) = pool.flat.init, height
+        rows, left = height
         places = [self.output(env, row + r, col) for r in range(rows)]
-        if init is None:
-            at = [[self.out.at(there).offset] for there in places]
-            sums = [emit.vector_load(self.out.base, each, self.vector, mask) for each in at]
-        else:
-            sums = [self.splat(init)] * rows
-        if self.elements is None and self.down is not None:
-            others = [i for i in pool.reductions if i != self.down]
-            sums = self._by_columns(places[0], others, sums)
-        else:
-            sums = self._window(places[0], pool.reductions, sums)
-        for number, (there, value) in enumerate(zip(places, sums, strict=True)):
-            if number == 0 or isinstance(left, int):
-                self.put(value, there, mask)
-                continue
-            with emit.when(emit.compare("slt", number, left)):
-                self.put(value, there, mask)
+        sums = self._begin(env, row, rows, col, mask)
+        loops = [i for i in self.pool.reductions if not self.by_columns or i != self.down]
+        self._put_rows(self._window(places[0], loops, sums), places, left, mask)
 
     def _window_rows(self) -> int | None:
         """Return the reduction along which windows slide as a tile's rows do, if it is short."""
@@ -130,19 +107,14 @@ class CopiedNchw(DepthwisePoolWriter):
             return along[0] if extent is not None and extent <= _MAX_DOWN else None
         return None
 
-    def _by_columns(
-        self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
-    ) -> list[ir.Value]:
-        """Sum a large window a column at a time: each pixel goes to all rows that see it."""
+    @property
+    def by_columns(self) -> bool:
+        """Whether large windows are summed a column at a time."""
+        return self.elements is None and self.down is not None
+
+    def _column(self, env: dict[int, Index], sums: list[ir.Value]) -> list[ir.Value]:
+        """Sum a column of a window: each pixel goes to all rows that see it."""
         emit, pool, down = self.emit, self.pool, self.down
-        if left:
-            position, *rest = left
-            with emit.loop(0, self.extent(position), 1, sums, KEEP) as loop:
-                inner = {**env, position: loop.counter}
-                loop.carry(self._by_columns(inner, rest, loop.carried))
-            return loop.results
-        assert down is not None  # asked before
-        assert pool.row is not None
         size = pool.flat.iters[down].extent.value or 1
         elements = [self._element({**env, down: step}) for step in range(size)]
         axis, stride = next(
@@ -163,25 +135,24 @@ class CopiedNchw(DepthwisePoolWriter):
     def _window(
         self, env: dict[int, Index], left: list[int], sums: list[ir.Value]
     ) -> list[ir.Value]:
-        """Sum a window; its taps, or those of its rows, are unrolled.
+        """Sum a window; its taps, or those of its rows, are unrolled, unless it goes by columns.
 
         Args:
             env: counters at the tile's first output, and of the taps.
             left: the reductions that have no counter yet.
             sums: the sums of the tile so far.
         """
-        emit, pool = self.emit, self.pool
         if not left:
-            return self._step(env, sums)
+            return (self._column if self.by_columns else self._step)(env, sums)
         position, *rest = left
         extent = self.extent(position)
-        along = position in pool.axes[-1].inner and isinstance(extent, int)
-        if self.elements is None and not along:
-            with emit.loop(0, extent, 1, sums) as loop:
+        along = position in self.pool.axes[-1].inner and isinstance(extent, int)
+        if self.elements is None and (self.by_columns or not along):
+            hints = KEEP if self.by_columns else AS_IT_IS
+            with self.emit.loop(0, extent, 1, sums, hints) as loop:
                 inner = {**env, position: loop.counter}
                 loop.carry(self._window(inner, rest, loop.carried))
             return loop.results
-        assert isinstance(extent, int)
         for step in range(extent):
             sums = self._window({**env, position: step}, rest, sums)
         return sums
@@ -200,10 +171,7 @@ class CopiedNchw(DepthwisePoolWriter):
         """Return the place of the pixels of a row of the tile, `below` rows below the first."""
         pool = self.pool
         *outer, last = pool.axes
-        shift: Index = 0
-        for i, factor in last.inner.items():
-            if i != pool.col:
-                shift += env[i] * factor
+        shift = sum(env[i] * factor for i, factor in last.inner.items() if i != pool.col)
         quotient = shift // pool.stride
         phase = shift - quotient * pool.stride
         along = phase * self.phase + (env[pool.col] + quotient)

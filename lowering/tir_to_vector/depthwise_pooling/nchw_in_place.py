@@ -19,11 +19,7 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import (
     MAX_ELEMENTS,
     REST_ROWS,
     ROWS,
-    DepthwisePoolWriter,
-    PixelMasks,
-    PixelSources,
-    RowPixels,
-    Shifter,
+    InPlaceWriter,
     Tile,
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
@@ -71,7 +67,7 @@ class Use:
 Seen = tuple[int, ir.Value | bool, list[Use]]
 
 
-class InPlaceNchw(DepthwisePoolWriter):
+class InPlaceNchw(InPlaceWriter):
     """Writes the kernel: vectors are of one row of outputs."""
 
     def _shape(self) -> None:
@@ -80,7 +76,6 @@ class InPlaceNchw(DepthwisePoolWriter):
         self.down = None if pool.row is None else pool.axes[-2]
         self.step: int = 0 if pool.row is None else pool.axes[-2].inner[pool.row]
         pads = pool.padded
-        self.after: int = pads.after[-1] if pads else 0
         self.above: int = self.befores[-2] if self.down else 0
         self.below: int = pads.after[-2] if pads and self.down else 0
         # For each tap: its steps, and its offsets down and to the right.
@@ -95,8 +90,8 @@ class InPlaceNchw(DepthwisePoolWriter):
             )
             self.taps.append((steps, y, x - self.befores[-1]))
         self.max_down: int = max(y for _, y, _ in self.taps)
-        self.shifts: list[int] = sorted({x for _, _, x in self.taps})
-        self.sources: PixelSources = PixelSources(self.shifts, pool.stride, self.lanes)
+        self.shifts = sorted({x for _, _, x in self.taps})
+        self.sure = self.shifts[-1] - (pads.after[-1] if pads else 0)
         # Where the last vector of rows begins that are longer than one.
         self.whole: Index = 0
 
@@ -167,21 +162,18 @@ class InPlaceNchw(DepthwisePoolWriter):
     def _prepare(self) -> None:
         """Write the masks of the columns at the borders, which all planes share."""
         emit, lanes = self.emit, self.lanes
-        sure = self.shifts[-1] - self.after
-        self.pixels: PixelMasks = PixelMasks(emit, lanes, self.counts[-1], self.pool.stride, sure)
         cols = self.extent(self.pool.col)
         # The last vector holds those at the border. It ends with the row, and overlaps the one
         # before, unless an epilogue or sums in memory may read what was stored there.
         self.whole = emit.round_down(cols - 1, lanes)
-        self.first: Tile = Tile(0, 0, 0, 0, self.pixels.kept(emit.mask(cols, lanes)))
+        self.first: Tile = Tile(0, 0, 0, 0, self.kept(emit.mask(cols, lanes)))
         # The first vector of rows that are longer needs no masks for their end.
         self.full: Tile = Tile(0, 0, 0, follows=True)
         self.last: Tile = Tile(0, 0, 0, cols - lanes, before=1)
         if self.finish is not None or self.pool.flat.init is None:
-            rest = self.pixels.kept(emit.mask(cols - self.whole, lanes))
+            rest = self.kept(emit.mask(cols - self.whole, lanes))
             self.last = Tile(0, 0, 0, self.whole, rest, before=lanes)
-        around = self._fill_value()
-        self.shifter: Shifter = Shifter(emit, self.vector, around, self.machine.isa.tables)
+        self.prepare_shifts()
         # Which pixels the tiles at the borders load, by where the first one is.
         self.first_masks: dict[int, ir.Value | None] = self._kept_masks(self.first)
         self.full_masks, self.last_masks = (
@@ -190,11 +182,11 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _masks(self, tile: Tile) -> dict[int, ir.Value | None]:
         """Return the masks of a tile's loads of a row, by their first pixel."""
-        firsts = {first for shift in self.shifts for first in self.sources.loads(shift, tile.col)}
-        return {x: self.pixels.mask(tile, x) for x in sorted(firsts)}
+        firsts = {first for shift in self.shifts for first in self.loads(shift, tile.col)}
+        return {x: self.mask(tile, x) for x in sorted(firsts)}
 
     def _kept_masks(self, tile: Tile) -> dict[int, ir.Value | None]:
-        return {x: self.pixels.kept(mask) for x, mask in self._masks(tile).items()}
+        return {x: self.kept(mask) for x, mask in self._masks(tile).items()}
 
     def _row_tiles(self, low: Index, high: Index) -> Iterator[Tile]:
         """Write loops over tiles of rows; yields the tile of each."""
@@ -239,7 +231,7 @@ class InPlaceNchw(DepthwisePoolWriter):
             masks: existing masks of the loads of a row, by their first pixel.
         """
         emit = self.emit
-        sums = [self._begin(env, tile, row) for row in range(tile.rows)]
+        sums = self._begin(env, tile.row, tile.rows, tile.col, tile.mask)
         corner = self.start + tile.col * self.pool.stride
         masks = masks or self._masks(tile)
         seen = list(self._image_rows(tile))
@@ -254,16 +246,15 @@ class InPlaceNchw(DepthwisePoolWriter):
             def taken(
                 inside: bool, place: Index = place, uses: list[Use] = uses, done: list[int] = done
             ) -> list[ir.Value]:
-                row = RowPixels(
-                    emit, self.sources, tile.col,
+                pixels = self.row(
+                    tile.col,
                     lambda first: self.load(
                         place + first, masks[first], masks[first] and self._fill_value()
                     ),
-                    self.shifter,
-                )  # fmt: skip
+                )
                 around = self._fill_value()
                 after = list(sums)
-                self._take(after, uses, row.at if inside else lambda shift: around)
+                self._take(after, uses, pixels if inside else lambda shift: around)
                 return [after[at] for at in done]
 
             types = [self.vector] * len(done)
@@ -301,14 +292,6 @@ class InPlaceNchw(DepthwisePoolWriter):
                 )
             sums[row] = self.combined(sums[row], totals[shifts], None)
 
-    def _begin(self, env: dict[int, Index], tile: Tile, row: int) -> ir.Value:
-        """Return what a row's sums begin with."""
-        pool = self.pool
-        if pool.flat.init is not None:
-            return self.splat(pool.flat.init)
-        at = self.out.at(self.output(env, tile.row + row, tile.col)).offset
-        return self.emit.vector_load(self.out.base, [at], self.vector, tile.mask)
-
     def _image_rows(self, tile: Tile) -> Iterator[Seen]:
         """Yield the rows of the image that a tile sees."""
         emit = self.emit
@@ -321,7 +304,7 @@ class InPlaceNchw(DepthwisePoolWriter):
         guarded = not isinstance(tile.left, int) or tile.left < tile.rows
         for offset in sorted(uses):
             live: ir.Value | bool = True
-            if self.down is not None and offset < self.above:
+            if offset < self.above:
                 live = emit.holds("slt", -1, first + offset)
             if self.down is not None and (guarded or furthest - offset < self.below):
                 below = emit.holds("slt", first + offset, self.counts[-2])
@@ -330,20 +313,16 @@ class InPlaceNchw(DepthwisePoolWriter):
 
     def _walk(self, row: Index, corner: Index, seen: Sequence[Seen]) -> Iterator[Index]:
         """Yield where rows of the image are, from that of a place in the plane's first row."""
-        place, reached = corner, 0
-        if self.down is not None:
-            first = row * self.step - self.above
-            place += first * self.source_strides[-2]
+        stride = 0 if self.down is None else self.source_strides[-2]
+        place, reached = corner + (row * self.step - self.above) * stride, 0
         for offset, _, _ in seen:
-            if self.down is not None:
-                # One follows from the last: an addition is cheaper than keeping them all.
-                place += (offset - reached) * self.source_strides[-2]
-                reached = offset
+            # One follows from the last: an addition is cheaper than keeping them all.
+            place += (offset - reached) * stride
+            reached = offset
             yield place
 
     def _store(self, env: dict[int, Index], tile: Tile, sums: Sequence[ir.Value]) -> None:
         """Store the rows of a tile that are there."""
-        emit = self.emit
         if self.finish is None and isinstance(tile.left, int):
             places = [self.out.at(self.output(env, tile.row, tile.col)).offset]
             for _ in sums[1 : tile.left]:
@@ -352,10 +331,8 @@ class InPlaceNchw(DepthwisePoolWriter):
             self._store_rows(rows, tile, overwrites=True)
             self._store_rows([last], tile, overwrites=False)
             return
-        for row, value in enumerate(sums):
-            put = partial(self.put, value, self.output(env, tile.row + row, tile.col), tile.mask)
-            # A sum would take an instruction that a comparison does not.
-            emit.choose(not row or emit.holds("slt", row, tile.left), put, lambda: None)
+        there = (self.output(env, tile.row + row, tile.col) for row in range(len(sums)))
+        self._put_rows(sums, there, tile.left, tile.mask)
 
     def _store_rows(
         self, rows: Sequence[tuple[ir.Value, Index]], tile: Tile, overwrites: bool
@@ -388,16 +365,13 @@ def max_paired_columns(pool: DepthwisePool, machine: Machine) -> int:
     lanes = machine.lanes(pool.element)
     if lanes is None or pool.row is None or pool.flat.init is None or not machine.isa.tables:
         return 0
-    span = 1
-    for i, factor in pool.axes[-1].inner.items():
-        if i != pool.col:
-            span += factor * ((pool.flat.iters[i].extent.value or 1) - 1)
+    taps = {i: pool.flat.iters[i].extent.value or 1 for i in pool.axes[-1].inner if i != pool.col}
+    span = 1 + sum(pool.axes[-1].inner[i] * (count - 1) for i, count in taps.items())
     return max(0, min(lanes // 2, (lanes - span) // pool.stride + 1))
 
 
 def pairing_pays(pool: DepthwisePool, emit: Emitter) -> ir.Value | bool:
     """Return whether rows are that short, and there are several."""
-    assert pool.row is not None  # asked before
     cols, rows = (emit.size(pool.flat.iters[i].extent) for i in (pool.col, pool.row))
     most = max_paired_columns(pool, emit.machine)
     return emit.all_hold((emit.holds("sle", cols, most), emit.holds("sgt", rows, 1)))
@@ -410,14 +384,12 @@ class PairedRowsNchw(InPlaceNchw):
     rest_mask: ir.Value
 
     def _prepare(self) -> None:
-        emit, lanes = self.emit, self.lanes
-        first, stride = self.shifts[0], self.pool.stride
-        self.pixels: PixelMasks = PixelMasks(emit, lanes, self.counts[-1], stride, sure=0)
+        emit, lanes, first = self.emit, self.lanes, self.shifts[0]
         mask = emit.mask(self.counts[-1] - first, lanes)
-        self.row_mask = self.pixels.without(mask, -first) if first < 0 else mask
+        self.row_mask = self.without(mask, -first) if first < 0 else mask
         self.rest_mask = emit.mask(self.extent(self.pool.col), lanes)
         if not isinstance(self.extent(self.pool.col), int):
-            self.row_mask, self.rest_mask = map(self.pixels.kept, (self.row_mask, self.rest_mask))
+            self.row_mask, self.rest_mask = map(self.kept, (self.row_mask, self.rest_mask))
 
     def _heights(self, low: Index, high: Index) -> Iterator[tuple[int, bool]]:
         if not isinstance(low, int) or not isinstance(high, int):
@@ -480,7 +452,7 @@ class PairedRowsNchw(InPlaceNchw):
         """Return the mask of a row's pixels, which is off where the row is not there."""
         if isinstance(live, bool):
             return self.row_mask
-        every = self.emit.op("vector.broadcast", [live], self.pixels.type)
+        every = self.emit.op("vector.broadcast", [live], self.row_mask.type)
         return self.emit.both(self.row_mask, every)
 
     def _store_halves(self, env: dict[int, Index], tile: Tile, sums: list[ir.Value]) -> None:

@@ -32,13 +32,7 @@ from relax_mlir.lowering.tir_to_vector.kernel_class import (
     Nests,
     Problem,
 )
-from relax_mlir.lowering.tir_to_vector.nest_cost import (
-    Size,
-    Work,
-    bits_of,
-    nest_work,
-    tile_work,
-)
+from relax_mlir.lowering.tir_to_vector.nest_cost import Size, Work, bits_of, nest_work, tile_work
 from relax_mlir.lowering.tir_to_vector.row_fusion.fusion import emit_fused, shared_loops
 from relax_mlir.lowering.tir_to_vector.window import Padded, find_window
 

@@ -60,11 +60,6 @@ class OrderedFloats:
         number = (exponent << mantissa) | 1 << mantissa - 1
         self._nan = number | 1 << self._bits - 1 if negative else number
 
-    @staticmethod
-    def suit(combiner: str, element: ir.Type) -> bool:
-        """Whether a combiner is an extremum of floats."""
-        return combiner in _EXTREMA and str(element) in _MANTISSA
-
     def of(self, value: ir.Value) -> ir.Value:
         """Return a vector of floats as integers."""
         emit, integers = self._emit, self._integers
@@ -166,7 +161,7 @@ class NhwcWriter(DepthwisePoolWriter):
         cols = pool.flat.iters[pool.across].extent.value
         self.fall.count, self.right.count = nhwc_tile(most, rows, cols, down, right)
         self.ordered: OrderedFloats | None = None
-        if OrderedFloats.suit(pool.flat.combiner, pool.element):
+        if pool.flat.combiner in _EXTREMA and str(pool.element) in _MANTISSA:
             self.ordered = OrderedFloats(pool.flat.combiner, self.vector, self.emit)
         rank = range(len(pool.axes))
         self._dims = [self.emit.dim(pool.image.buffer, d) for d in rank]
@@ -230,10 +225,8 @@ class NhwcWriter(DepthwisePoolWriter):
         """Return whether all that windows see along an axis before those of a tile exists."""
         if not self._pads(axis):
             return True
-        first, reach = self._deep(axis, env), 0
-        walk = self.pool.axes[axis].factors
-        for i in self.pool.reductions:
-            reach += walk.get(i, 0) * (self.pool.size(i) - 1)
+        first, walk = self._deep(axis, env), self.pool.axes[axis].factors
+        reach = sum(walk.get(i, 0) * (self.pool.size(i) - 1) for i in self.pool.reductions)
         return self._within(axis, first, first + reach)
 
     def _within(self, axis: int, first: Index, last: Index) -> ir.Value | bool:
@@ -243,10 +236,8 @@ class NhwcWriter(DepthwisePoolWriter):
     def _deep(self, axis: int, env: dict[int, Index]) -> Index:
         """Return an index of the image along an axis before those of a tile."""
         image_axis = self.pool.axes[axis]
-        index = image_axis.constant - self.befores[axis]
-        for i, factor in image_axis.factors.items():
-            index += env.get(i, 0) * factor
-        return index
+        steps = (env.get(i, 0) * factor for i, factor in image_axis.factors.items())
+        return sum(steps, image_axis.constant - self.befores[axis])
 
     def _channels(self, env: dict[int, Index], inside: ir.Value | bool) -> None:
         """Write the loops over channels: whole vectors, then the tail."""

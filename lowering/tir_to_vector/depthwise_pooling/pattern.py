@@ -1,6 +1,6 @@
 """Matching depthwise convolution and pooling, in NCHW and in NHWC."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -87,8 +87,8 @@ def match_nchw(flat: FlatNest, padded: Padded | None, machine: Machine) -> Depth
     """Return how a reduction slides a window over planes, None for other reductions."""
     if machine.lanes(flat.written.type.element_type) is None:
         return None
-    for image, weight, widen in window_sides(flat):
-        pool = _assign(flat, (image, weight), widen, padded)
+    for sides, widen in window_sides(flat):
+        pool = _assign(flat, sides, widen, padded)
         if pool is not None:
             return pool
     return None
@@ -96,7 +96,7 @@ def match_nchw(flat: FlatNest, padded: Padded | None, machine: Machine) -> Depth
 
 def window_sides(
     flat: FlatNest,
-) -> list[tuple[FlatAccess, FlatAccess | None, tuple[str | None, str | None]]]:
+) -> list[tuple[tuple[FlatAccess, FlatAccess | None], tuple[str | None, str | None]]]:
     """Return candidates for image and weight of a window, and their conversions.
 
     Pooling has no weight; other reductions have no candidates.
@@ -104,13 +104,13 @@ def window_sides(
     pooled = _pooled(flat)
     if pooled is not None:
         image, widen = pooled
-        return [(image, None, (widen, None))]
+        return [((image, None), (widen, None))]
     product = match_product(flat)
     if isinstance(product, str):
         return []
     sides, _ = product
     return [
-        (image, weight, (widen, weight_widen))
+        ((image, weight), (widen, weight_widen))
         for (image, widen), (weight, weight_widen) in (sides, sides[::-1])
     ]
 
@@ -232,27 +232,22 @@ class NhwcDepthwisePool(DepthwisePool):
 
 def match_nhwc(flat: FlatNest, padded: Padded | None, machine: Machine) -> NhwcDepthwisePool | None:
     """Return how a reduction slides windows over adjacent channels, None for other reductions."""
-    for image, weight, widen in window_sides(flat):
-        pool = _assign_channels(flat, (image, weight), widen, padded, None)
-        if pool is not None and _suits(pool, machine):
-            return pool
-    merged = _merged(flat)
-    if merged is None:
-        return None
-    for image, weight, widen in window_sides(merged[0]):
-        pool = _assign_channels(merged[0], (image, weight), widen, padded, merged[1:])
-        if pool is not None and _suits(pool, machine):
-            return pool
+    for nest, lane, picks in _with_lanes(flat):
+        for sides, widen in window_sides(nest):
+            pool = _assign_channels(nest, sides, widen, padded, lane, picks)
+            if pool is not None and _suits(pool, machine):
+                return pool
     return None
 
 
-def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
-    """Return a nest with one iterator for groups and their channels.
+def _with_lanes(flat: FlatNest) -> Iterator[tuple[FlatNest, int | None, int | None]]:
+    """Yield a nest, then the one with one iterator for groups and their channels, if there is one.
 
-    Returns that nest, the iterator, and the reduction over the channels of a group; None if groups
-    do not have as many channels of the image as of the output, adjacent in both.
+    With the second go that iterator and the reduction over the channels of a group. There is none
+    if groups do not have as many channels of the image as of the output, adjacent in both.
     """
-    for image, weight, _ in window_sides(flat):
+    yield flat, None, None
+    for (image, weight), _ in window_sides(flat):
         groups = None if weight is None else _groups(flat, image, weight)
         if groups is None:
             continue
@@ -263,15 +258,15 @@ def _merged(flat: FlatNest) -> tuple[FlatNest, int, int] | None:
         for op, access in flat.accesses.items():
             strides = list(access.strides)
             if op != own and strides[group] != strides[channel] * size:
-                return None
+                return
             strides[group] = SymExpr.const(1) if op == own else strides[channel]
             strides[channel] = SymExpr.const(0)
             accesses[op] = FlatAccess(access.buffer, access.offset, strides)
         iters = list(flat.iters)
         iters[group] = FlatIter(iters[group].extent * size, False)
         iters[channel] = FlatIter(SymExpr.const(1), False)
-        return replace(flat, iters=iters, accesses=accesses), group, picks
-    return None
+        yield replace(flat, iters=iters, accesses=accesses), group, picks
+        return
 
 
 def _groups(flat: FlatNest, image: FlatAccess, weight: FlatAccess) -> tuple[int, int, int] | None:
@@ -312,29 +307,28 @@ def _suits(pool: NhwcDepthwisePool, machine: Machine) -> bool:
 
 def _assign_channels(
     flat: FlatNest, sides: tuple[FlatAccess, FlatAccess | None],
-    widen: tuple[str | None, str | None], padded: Padded | None, merged: tuple[int, int] | None,
+    widen: tuple[str | None, str | None], padded: Padded | None, lane: int | None,
+    picks: int | None,
 ) -> NhwcDepthwisePool | None:  # fmt: skip
     image, weight = sides
     out = flat.accesses[flat.store]
     if padded is not None and padded.buffer != image.buffer:
         return None
     many = [i for i, it in enumerate(flat.iters) if it.extent != 1]
-    lane, picks = merged or (None, None)
     reductions = [i for i in many if flat.iters[i].reduction and i != picks]
     spatial = [i for i in many if not flat.iters[i].reduction]
     if lane is None:
         lane = next((i for i in spatial if out.strides[i] == image.strides[i] == 1), None)
     if lane is None or not reductions:
         return None
-    if weight is not None and any(
-        weight.strides[i] != (1 if i == lane else 0) for i in spatial
-    ):  # fmt: skip
+    if weight is not None and any(weight.strides[i] != int(i == lane) for i in spatial):
         return None
     axes = image_axes(flat, image, weight, reductions)
     if axes is None or len(axes) < 2:
         return None
     channels = {lane: 1} if picks is None else {lane: flat.iters[picks].extent.value, picks: 1}
-    if not _is_still(axes[-1], channels, many):
+    last = {i: f for i, f in axes[-1].factors.items() if i in many or i in channels}
+    if last != channels or axes[-1].constant != 0:
         return None
     axes[-1] = ImageAxis({lane: 1}, {}, 0)
     if padded is not None and (padded.before[-1] or padded.after[-1]):
@@ -359,12 +353,6 @@ def _assign_channels(
         stride=1, row=row, outer=outer, inner=[], reductions=reductions, across=across,
         slide=slide, fall=fall, picks=picks,
     )  # fmt: skip
-
-
-def _is_still(axis: ImageAxis, channels: Mapping[int, int | None], many: Sequence[int]) -> bool:
-    """Whether only channels walk an axis."""
-    walk = {i: f for i, f in axis.factors.items() if i in many or i in channels}
-    return walk == channels and axis.constant == 0
 
 
 def _window_axis(

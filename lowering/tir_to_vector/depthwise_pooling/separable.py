@@ -16,10 +16,11 @@ from relax_mlir.lowering.tir_to_vector.depthwise_pooling.pattern import (
     NhwcDepthwisePool,
 )
 from relax_mlir.lowering.tir_to_vector.depthwise_pooling.writer import DepthwisePoolWriter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div, is_zero
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span, ceil_div, is_zero
 from relax_mlir.lowering.tir_to_vector.nest_elements import work_of
 from relax_mlir.lowering.tir_to_vector.parallel_region import ParallelDim
 from relax_mlir.lowering.tir_to_vector.reductions.reduction import Sums
+from relax_mlir.lowering.tir_to_vector.reductions.variadic import IDEMPOTENT
 
 # Rows, or columns, of windows up to which they are unrolled.
 _MAX_TAPS = 16
@@ -27,11 +28,6 @@ _MAX_TAPS = 16
 # are written before the first is read.
 _LINES_BYTES = 8192
 _MAX_LINES = 16
-# Combiners that may take an element more than once.
-_IDEMPOTENT = (
-    "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf",
-    "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi", "arith.ori",
-)  # fmt: skip
 SUMS = ("arith.addf", "arith.addi")
 
 
@@ -42,7 +38,7 @@ def is_separable(pool: DepthwisePool) -> bool:
         return False
     if pool.fill is not None and pool.fill != flat.init:
         return False
-    if flat.combiner not in _IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
+    if flat.combiner not in IDEMPOTENT and not (flat.combiner in SUMS and is_zero(flat.init)):
         return False
     seen = [i for axis in pool.axes for i in axis.inner]
     return len(seen) == len(set(seen)) and all(
@@ -58,7 +54,7 @@ class SeparableNchw(DepthwisePoolWriter):
 
     def _shape(self) -> None:
         pool = self.pool
-        self.phase: Index = self._phase_size(self.reach[-1])
+        self.phase = self._phase_size(self.reach[-1])
         self.size = self.phase * pool.stride
         self.sums: Sums = Sums(pool.flat, self.emit, self.lanes, shared=False)
 
@@ -73,11 +69,11 @@ class SeparableNchw(DepthwisePoolWriter):
                 emit.parallel_region([*parts, ParallelDim(rows)], work_of(emit, pool.flat, 1))
             )
             with emit.outside():
-                fit = _LINES_BYTES // (self.size * self.element_bytes)
+                fit = _LINES_BYTES // (self.size * (max(8, pool.element.width) // 8))
                 fit = emit.max(emit.min(fit, _MAX_LINES), 1)
                 together = emit.min(fit, emit.max(rows, 1))
                 size = self.size * together
-            self.plane: ir.Value = self._filled(size, pool.flat.init)
+            self.plane = self._filled(size, pool.flat.init)
             env: dict[int, Index] = {}
             for position, span in zip(positions, ranges, strict=False):
                 env[position] = loops.enter_context(self.emit.each_step(*span))
@@ -95,15 +91,13 @@ class SeparableNchw(DepthwisePoolWriter):
         place: Index = 0
         taps: list[tuple[Index, Index]] = []
         spans: list[Span] = []
-        whole: ir.Value | None = None
+        whole: Bool = True
         for d, (axis, stride) in enumerate(zip(pool.axes, self.source_strides, strict=True)):
-            first: Index = axis.constant
             tap = next((i for i in axis.inner if i in pool.reductions), None)
             along = d >= len(pool.axes) - self.along_rows
-            for i, factor in (axis.outer | axis.inner).items():
-                if i != tap and not along:
-                    # In NHWC iterators of one step have no counter.
-                    first += env.get(i, 0) * factor
+            # In NHWC iterators of one step have no counter.
+            factors = {i: f for i, f in axis.factors.items() if i != tap and not along}
+            first = sum((env.get(i, 0) * f for i, f in factors.items()), axis.constant)
             before = 0 if along else self.befores[d]
             place += (first - before) * stride
             if tap is None or along:
@@ -112,24 +106,19 @@ class SeparableNchw(DepthwisePoolWriter):
             low, high, inside = self._span(d, first, extent, step)
             taps.append((extent, stride * step))
             spans.append((low, high))
-            if inside is not None:
-                whole = inside if whole is None else emit.both(whole, inside)
+            whole = emit.both(whole, inside)
         known = [extent for extent, _ in taps if isinstance(extent, int)]
         if len(known) < len(taps) or math.prod(known) > _MAX_TAPS:
             self._combine(place, taps, spans)
             return
-        if whole is None:
-            self._combine(place, taps, None)
-            return
-        with emit.when(whole) as made:
-            self._combine(place, taps, None)
-        with emit.otherwise(made):
-            self._combine(place, taps, spans)
+        emit.choose(
+            whole,
+            lambda: self._combine(place, taps, None),
+            lambda: self._combine(place, taps, spans),
+        )
 
-    def _span(
-        self, d: int, first: Index, extent: Index, step: int
-    ) -> tuple[Index, Index, ir.Value | None]:
-        """Return which rows of a window are in the image, and whether all are, None for yes.
+    def _span(self, d: int, first: Index, extent: Index, step: int) -> tuple[Index, Index, Bool]:
+        """Return which rows of a window are in the image, and whether all are.
 
         Args:
             d: the dimension.
@@ -139,7 +128,7 @@ class SeparableNchw(DepthwisePoolWriter):
         """
         emit, padded = self.emit, self.pool.padded
         if padded is None or not (padded.before[d] or padded.after[d]):
-            return 0, extent, None
+            return 0, extent, True
         before = self.befores[d]
         skipped = emit.max(before - first, 0)
         low = ceil_div(skipped, step)
@@ -149,14 +138,12 @@ class SeparableNchw(DepthwisePoolWriter):
         return low, high, inside
 
     def _combine(
-        self, place: Index, taps: Sequence[tuple[Index, Index]],
-        spans: Sequence[Span] | None,
-    ) -> None:  # fmt: skip
+        self, place: Index, taps: Sequence[tuple[Index, Index]], spans: Sequence[Span] | None
+    ) -> None:
         """Combine some rows of the image into the buffer; without spans they are unrolled."""
         self._store_phases(
-            self.plane, self.start, self.phase,
-            lambda at, masks: self._column(place + at, taps, spans, masks),
-        )  # fmt: skip
+            self.start, lambda at, masks: self._column(place + at, taps, spans, masks)
+        )
 
     def _column(
         self, place: Index, taps: Sequence[tuple[Index, Index]],
@@ -166,15 +153,11 @@ class SeparableNchw(DepthwisePoolWriter):
         emit, fill, sums = self.emit, self.splat(self.pool.flat.init), self.sums
         width = len(sums.begin(fill))
 
-        def loads(at: Index) -> list[ir.Value]:
-            return [self.load(at + v * self.lanes, mask, fill) for v, mask in enumerate(masks)]
-
         def nested(carried: list[ir.Value], at: Index, number: int) -> list[ir.Value]:
             if number == len(taps):
                 parts = [carried[i : i + width] for i in range(0, len(carried), width)]
-                pairs = zip(parts, loads(at), strict=True)
+                pairs = zip(parts, self._adjacent(at, masks, fill), strict=True)
                 return [each for part, value in pairs for each in sums.steps(part, [value])]
-            assert spans is not None
             with emit.loop(*spans[number], 1, carried) as loop:
                 further = at + loop.counter * taps[number][1]
                 loop.carry(nested(loop.carried, further, number + 1))
@@ -186,10 +169,8 @@ class SeparableNchw(DepthwisePoolWriter):
             return [sums.end(ends[i : i + width]) for i in range(0, len(ends), width)]
         rows = []
         for steps in itertools.product(*(range(e) for e, _ in taps if isinstance(e, int))):
-            at = place
-            for step, (_, stride) in zip(steps, taps, strict=True):
-                at += step * stride
-            rows.append(loads(at))
+            at = sum((step * by for step, (_, by) in zip(steps, taps, strict=True)), place)
+            rows.append(self._adjacent(at, masks, fill))
         return [sums.end(sums.steps(begun, column)) for column in zip(*rows, strict=True)]
 
     def _row(self, env: dict[int, Index]) -> None:

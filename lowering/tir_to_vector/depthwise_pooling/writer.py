@@ -3,9 +3,10 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.symbolic.expr import SymExpr
@@ -31,9 +32,13 @@ class DepthwisePoolWriter(WindowWriter, ABC):
 
     Attributes:
         size: elements of the buffer for a plane, or for a row of it.
+        plane: that buffer.
+        phase: the room in it for the elements of a row with one remainder to the stride.
     """
 
     size: Index
+    plane: ir.Value
+    phase: Index
 
     pool: DepthwisePool
 
@@ -55,10 +60,9 @@ class DepthwisePoolWriter(WindowWriter, ABC):
 
     def _reach(self, inner: dict[int, int]) -> Index:
         """Return how many elements of a dimension the windows of a plane see."""
-        reach = SymExpr.const(1)
-        for i, factor in inner.items():
-            reach = reach + (self.pool.flat.iters[i].extent - 1) * factor
-        return self.emit.size(reach)
+        iters = self.pool.flat.iters
+        steps = ((iters[i].extent - 1) * factor for i, factor in inner.items())
+        return self.emit.size(sum(steps, SymExpr.const(1)))
 
     def _count(self, d: int) -> Index:
         """Return how many of them are in the image."""
@@ -98,11 +102,6 @@ class DepthwisePoolWriter(WindowWriter, ABC):
             emit.vector_store(fill, buffer, [at.counter])
         return buffer
 
-    @property
-    def element_bytes(self) -> int:
-        """The bytes of an element of the buffer."""
-        return max(8, self.pool.element.width) // 8
-
     def _fill_value(self) -> ir.Value:
         """Return a vector of padding."""
         return self.splat(self.pool.fill)
@@ -119,6 +118,31 @@ class DepthwisePoolWriter(WindowWriter, ABC):
             return value
         return self.emit.op("arith.select", [mask, value, other], self.vector)
 
+    def _adjacent(
+        self, at: Index, masks: Sequence[ir.Value | None], other: ir.Value
+    ) -> list[ir.Value]:
+        """Load adjacent vectors."""
+        return [self.load(at + v * self.lanes, mask, other) for v, mask in enumerate(masks)]
+
+    def _begin(
+        self, env: dict[int, Index], row: Index, rows: int, col: Index, mask: ir.Value | None
+    ) -> list[ir.Value]:
+        """Return what the sums of adjacent outputs begin with, in some rows."""
+        if self.pool.flat.init is not None:
+            return [self.splat(self.pool.flat.init)] * rows
+        places = (self.out.at(self.output(env, row + r, col)).offset for r in range(rows))
+        return [self.emit.vector_load(self.out.base, [at], self.vector, mask) for at in places]
+
+    def _put_rows(
+        self, sums: Sequence[ir.Value], places: Iterable[dict[int, Index]], left: Index,
+        mask: ir.Value | None,
+    ) -> None:  # fmt: skip
+        """Store the sums of a tile's rows, of which `left` are there."""
+        for row, (value, there) in enumerate(zip(sums, places, strict=True)):
+            put = partial(self.put, value, there, mask)
+            # A sum would take an instruction that a comparison does not.
+            self.emit.choose(not row or self.emit.holds("slt", row, left), put, lambda: None)
+
     def splat(self, number: ir.Attribute | None) -> ir.Value:
         """Return a number in all lanes, zeros for None."""
         if number is None:
@@ -134,9 +158,7 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         """Return the place of a plane's first element in the image."""
         place: Index = 0
         for axis, stride in zip(self.pool.axes, self.source_strides, strict=True):
-            first: Index = axis.constant
-            for i, factor in axis.outer.items():
-                first += env[i] * factor
+            first = sum((env[i] * factor for i, factor in axis.outer.items()), axis.constant)
             place += first * stride
         return place
 
@@ -210,9 +232,8 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         return (phase // self.lanes + 2) * self.lanes
 
     def _store_phases(
-        self, plane: ir.Value, to: Index, phase_size: Index,
-        load: Callable[[Index, Sequence[ir.Value | None]], Sequence[ir.Value]],
-    ) -> None:  # fmt: skip
+        self, to: Index, load: Callable[[Index, Sequence[ir.Value | None]], Sequence[ir.Value]]
+    ) -> None:
         """Store a row of the image sorted by the remainder to the stride, without its border.
 
         `load` loads adjacent vectors of the row, as many as the stride, given their masks.
@@ -224,14 +245,14 @@ class DepthwisePoolWriter(WindowWriter, ABC):
         for r in range(stride):
             quotient = (before + r) // stride
             phase = before + r - quotient * stride
-            targets.append(to + (phase * phase_size + quotient))
+            targets.append(to + (phase * self.phase + quotient))
 
         def run(at: Index, masks: Sequence[ir.Value | None]) -> None:
             quotient = at // stride
             vectors = list(load(at, masks))
             for r, target in enumerate(targets):
                 value = every_nth(emit, vectors, r)
-                emit.vector_store(value, plane, [target + quotient])
+                emit.vector_store(value, self.plane, [target + quotient])
 
         with emit.loop(0, whole, lanes * stride) as loop:
             run(loop.counter, [None] * stride)
@@ -242,126 +263,6 @@ class DepthwisePoolWriter(WindowWriter, ABC):
     @abstractmethod
     def _shape(self) -> None:
         """Compute the size of a plane, and its layout in the buffer."""
-
-
-class PixelSources:
-    """Where the pixels of each shift come from.
-
-    Args:
-        shifts: the pixel's column less the output's column times the stride.
-        stride: the distance of the pixels of neighbouring outputs.
-        lanes: of a vector.
-    """
-
-    stride: int
-    lanes: int
-
-    def __init__(self, shifts: Sequence[int], stride: int, lanes: int) -> None:
-        self.stride, self.lanes = stride, lanes
-        self._shifts = frozenset(shifts)
-        quotients = {shift // stride for shift in shifts}
-        self._base = min((q for q in quotients if q >= 0), default=max(quotients))
-
-    def neighbour(self, shift: int) -> int | None:
-        """Return the shift whose pixels are the same but for a lane, or None."""
-        quotient = shift // self.stride
-        if self.stride == 1 or quotient == self._base:
-            return None
-        other = shift + (self.stride if quotient < self._base else -self.stride)
-        return other if other in self._shifts else None
-
-    def loads(self, shift: int, col: Index) -> list[int]:
-        """Return the first pixels of the vectors that are loaded for a shift, relative to the tile.
-
-        Args:
-            shift: the pixel's column less the output's column times the stride.
-            col: the tile's first column.
-        """
-        other, last = self.neighbour(shift), self.lanes - 1
-        if other is None:
-            first = shift // self.stride * self.stride
-            return [first + number * self.lanes for number in range(self.stride)]
-        if shift > other:
-            return [shift + last * self.stride]
-        outside = isinstance(col, int) and col * self.stride + shift < 0
-        return [] if outside else [shift - last]
-
-
-class Shifter:
-    """Shifts vectors by a lane.
-
-    LLVM shifts vectors that contain zeros or are not integers by slower instructions, so values are
-    made opaque.
-
-    Args:
-        emit: where to write.
-        vector: the type of the vectors.
-        around: the padding.
-        opaque: whether the target has register barriers.
-    """
-
-    def __init__(
-        self, emit: Emitter, vector: ir.VectorType, around: ir.Value, opaque: bool
-    ) -> None:
-        self._emit, self._vector, self._opaque = emit, vector, opaque
-        bits = ir.IntegerType.get_signless(vector.element_type.width)
-        self._bits = ir.VectorType.get(vector.shape, bits)
-        self._around = around
-        if opaque:
-            (self._around,) = emit.register_barrier([self._cast(around, self._bits)])
-
-    def shift(self, pixels: ir.Value, edge: ir.Value | None, up: bool) -> ir.Value:
-        """Return pixels a lane up or down; the new lane comes from `edge`, or is padding."""
-        lanes = self._vector.shape[0]
-        order = [2 * lanes - 1, *range(lanes - 1)] if up else [*range(1, lanes), lanes]
-        if not self._opaque:
-            return self._emit.shuffle(pixels, self._around if edge is None else edge, order)
-        other = self._around if edge is None else self._cast(edge, self._bits)
-        moved = self._emit.shuffle(self._cast(pixels, self._bits), other, order)
-        return self._cast(self._emit.register_barrier([moved])[0], self._vector)
-
-    def _cast(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
-        return value if value.type == type_ else self._emit.op("vector.bitcast", [value], type_)
-
-
-class RowPixels:
-    """Loads the pixels of a row when they are used, each once.
-
-    Args:
-        emit: where to write.
-        sources: where they come from.
-        col: the first column of outputs.
-        load: loads adjacent pixels.
-        shifter: shifts vectors.
-    """
-
-    def __init__(
-        self, emit: Emitter, sources: PixelSources, col: Index, load: Callable[[int], ir.Value],
-        shifter: Shifter,
-    ) -> None:  # fmt: skip
-        self._emit, self._sources, self._col = emit, sources, col
-        self._load, self._shifter = load, shifter
-        self._loaded: dict[int, ir.Value] = {}
-        self._picked: dict[int, ir.Value] = {}
-
-    def at(self, shift: int) -> ir.Value:
-        """Return the pixels of a shift."""
-        if shift not in self._picked:
-            self._picked[shift] = self._pick(shift)
-        return self._picked[shift]
-
-    def _pick(self, shift: int) -> ir.Value:
-        vectors = [*map(self._vector, self._sources.loads(shift, self._col))]
-        other = self._sources.neighbour(shift)
-        if other is None:
-            return every_nth(self._emit, vectors, shift % self._sources.stride)
-        edge = vectors[0] if vectors else None
-        return self._shifter.shift(self.at(other), edge, shift < other)
-
-    def _vector(self, first: int) -> ir.Value:
-        if first not in self._loaded:
-            self._loaded[first] = self._load(first)
-        return self._loaded[first]
 
 
 @dataclass
@@ -391,51 +292,111 @@ class Tile:
         return replace(self, row=other.row, rows=other.rows, left=other.left)
 
 
-class PixelMasks:
-    """Masks of adjacent pixels that are in the image.
+class InPlaceWriter(DepthwisePoolWriter):
+    """Loads rows of the image that are read in place.
 
-    Args:
-        emit: where to write.
-        lanes: of a vector.
-        count: pixels of a row.
-        stride: the distance of the pixels of neighbouring outputs.
+    Attributes:
+        shifts: for all taps, the pixel's column less the output's column times the stride; sorted.
         sure: how far to the right of an output's pixel there are pixels in any case.
     """
 
-    def __init__(self, emit: Emitter, lanes: int, count: Index, stride: int, sure: int) -> None:
-        self._emit, self._lanes = emit, lanes
-        self._count, self._stride, self._sure = count, stride, sure
-        self.type: ir.VectorType = ir.VectorType.get([lanes], emit.bool_type)
+    shifts: list[int]
+    sure: int
+
+    def prepare_shifts(self) -> None:
+        """Write the padding that is shifted into vectors.
+
+        LLVM shifts vectors that contain zeros or are not integers by slower instructions, so values
+        are made opaque integers.
+        """
+        self._integers = self.vector
+        if self.emit.isa.tables:
+            bits = ir.IntegerType.get_signless(self.pool.element.width)
+            self._integers = ir.VectorType.get([self.lanes], bits)
+        self._around = self._opaque(self._cast(self._fill_value(), self._integers))
+
+    def row(self, col: Index, load: Callable[[int], ir.Value]) -> Callable[[int], ir.Value]:
+        """Return what returns the pixels of a shift in a row, of the outputs from a column on.
+
+        `load` loads a vector of adjacent pixels, given the first, relative to the tile's. Each is
+        loaded once, when it is used.
+        """
+        vector = cache(load)
+
+        @cache
+        def pixels(shift: int) -> ir.Value:
+            vectors = [*map(vector, self.loads(shift, col))]
+            other = self._neighbour(shift)
+            if other is None:
+                return every_nth(self.emit, vectors, shift % self.pool.stride)
+            return self._shifted(pixels(other), vectors, shift < other)
+
+        return pixels
+
+    def loads(self, shift: int, col: Index) -> list[int]:
+        """Return the first pixels of the vectors that are loaded for a shift, relative to the tile.
+
+        `col` is the tile's first column of outputs.
+        """
+        other, last, stride = self._neighbour(shift), self.lanes - 1, self.pool.stride
+        if other is None:
+            first = shift // stride * stride
+            return [first + number * self.lanes for number in range(stride)]
+        if shift > other:
+            return [shift + last * stride]
+        outside = isinstance(col, int) and col * stride + shift < 0
+        return [] if outside else [shift - last]
+
+    def _neighbour(self, shift: int) -> int | None:
+        """Return the shift whose pixels are the same but for a lane, or None."""
+        stride = self.pool.stride
+        quotient, quotients = shift // stride, [each // stride for each in self.shifts]
+        base = next((each for each in quotients if each >= 0), quotients[-1])
+        if stride == 1 or quotient == base:
+            return None
+        other = shift + (stride if quotient < base else -stride)
+        return other if other in self.shifts else None
+
+    def _shifted(self, pixels: ir.Value, edge: list[ir.Value], up: bool) -> ir.Value:
+        """Return pixels a lane up or down; the new lane comes from `edge`, or is padding."""
+        lanes = self.lanes
+        order = [2 * lanes - 1, *range(lanes - 1)] if up else [*range(1, lanes), lanes]
+        other = self._cast(edge[0], self._integers) if edge else self._around
+        moved = self.emit.shuffle(self._cast(pixels, self._integers), other, order)
+        return self._cast(self._opaque(moved), self.vector)
+
+    def _cast(self, value: ir.Value, type_: ir.VectorType) -> ir.Value:
+        return value if value.type == type_ else self.emit.op("vector.bitcast", [value], type_)
+
+    def _opaque(self, value: ir.Value) -> ir.Value:
+        return self.emit.register_barrier([value])[0] if self.emit.isa.tables else value
 
     def mask(self, tile: Tile, first: int) -> ir.Value | None:
-        """Return a mask of adjacent pixels, None for all.
+        """Return the mask of adjacent pixels that are in the image, None for all.
 
         Args:
             tile: the tile that loads them.
             first: the first pixel, relative to the tile's.
         """
-        emit, lanes, stride = self._emit, self._lanes, self._stride
+        emit, lanes, stride = self.emit, self.lanes, self.pool.stride
         at = tile.col * stride + first
         # A masked vector has at least one output.
         more = 0 if tile.mask is not None else lanes - 1 + tile.follows
         mask = None
-        if first + lanes - 1 > self._sure + more * stride:
-            mask = emit.mask(self._count - at, lanes)
+        if first + lanes - 1 > self.sure + more * stride:
+            mask = emit.mask(self.counts[-1] - at, lanes)
         if first < 0 and -first > tile.before * stride:
             mask = self.without(mask, -at)
         return mask
 
     def without(self, mask: ir.Value | None, count: Index) -> ir.Value:
         """Return a mask, or that of all lanes, with its first lanes off."""
-        off = self._emit.mask(count, self._lanes)
-        on = self._emit.op("arith.xori", [off, self._emit.constant(self.type, 1)], self.type)
-        return on if mask is None else self._emit.both(mask, on)
+        on = self.emit.negated(self.emit.mask(count, self.lanes))
+        return on if mask is None else self.emit.both(mask, on)
 
     def kept(self, mask: ir.Value | None) -> ir.Value | None:
         """Return a mask in a register: otherwise each use would compute it again."""
-        if mask is None or not self._emit.isa.tables or _is_constant(mask):
-            return mask
-        return self._emit.register_barrier([mask])[0]
+        return mask if mask is None or _is_constant(mask) else self._opaque(mask)
 
 
 def _is_constant(value: ir.Value) -> bool:
