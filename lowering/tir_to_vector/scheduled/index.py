@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from relax_mlir.dialects.bindings import ir
@@ -13,21 +13,24 @@ from relax_mlir.lowering.walk import block_of, defining_op, is_below
 _SUMS = {"arith.addi": 1, "arith.subi": -1}
 
 
+@dataclass(frozen=True)
 class Lin:
     """An integer plus multiples of index values; equal ones are the same number.
 
     Attributes:
         const: the integer.
-        terms: the factor of each value, none of them 0.
+        terms: the factor of each value; those of 0 are left out.
     """
 
-    __slots__ = ("const", "terms")
+    const: int
+    terms: Mapping[ir.Value, int] = field(default_factory=dict)
 
-    def __init__(self, const: int, terms: Mapping[ir.Value, int] | None = None) -> None:
-        self.const: int = const
-        self.terms: dict[ir.Value, int] = {
-            value: factor for value, factor in (terms or {}).items() if factor
-        }
+    def __post_init__(self) -> None:
+        known = {value: factor for value, factor in self.terms.items() if factor}
+        object.__setattr__(self, "terms", known)
+
+    def __hash__(self) -> int:
+        return hash((self.const, frozenset(self.terms.items())))
 
     def plus(self, other: "Lin", factor: int = 1) -> "Lin":
         """Return `self + factor * other`."""
@@ -46,21 +49,7 @@ class Lin:
 
     def without(self, value: ir.Value) -> "Lin":
         """Return the sum without a value."""
-        return Lin(self.const, {v: f for v, f in self.terms.items() if v != value})
-
-    @property
-    def is_const(self) -> bool:
-        """Whether it is just an integer."""
-        return not self.terms
-
-    def same(self, other: "Lin") -> bool:
-        """Whether both are certainly the same number."""
-        difference = self.plus(other, -1)
-        return difference.is_const and difference.const == 0
-
-    def key(self) -> tuple[int, frozenset[tuple[ir.Value, int]]]:
-        """Return a key that is equal for equal sums."""
-        return self.const, frozenset(self.terms.items())
+        return Lin(self.const, {**self.terms, value: 0})
 
 
 def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
@@ -68,15 +57,13 @@ def linear(value: ir.Value, known: dict[ir.Value, Lin] | None = None) -> Lin:
 
     `known` are the results of earlier calls, added to.
     """
-    if known is not None and value in known:
-        return known[value]
-    result = _linear(value, known)
-    if known is not None:
-        known[value] = result
-    return result
+    known = {} if known is None else known
+    if value not in known:
+        known[value] = _linear(value, known)
+    return known[value]
 
 
-def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
+def _linear(value: ir.Value, known: dict[ir.Value, Lin]) -> Lin:
     op = defining_op(value)
     if op is None:
         parent = value.owner.owner.operation
@@ -92,7 +79,7 @@ def _linear(value: ir.Value, known: dict[ir.Value, Lin] | None) -> Lin:
     if op.name == "arith.muli":
         lhs, rhs = (linear(operand, known) for operand in op.operands)
         for one, other in ((lhs, rhs), (rhs, lhs)):
-            if one.is_const:
+            if not one.terms:
                 return other.times(one.const)
     return Lin(0, {value: 1})
 
@@ -194,10 +181,8 @@ def conjuncts(condition: ir.Value) -> list[ir.Value]:
 # Predicates of arith.cmpi.
 LESS, AT_MOST, GREATER, AT_LEAST = 2, 3, 4, 5
 _FOLDS = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
-_COMPARE = {
-    0: lambda a, b: a == b, 1: lambda a, b: a != b, 2: lambda a, b: a < b,
-    3: lambda a, b: a <= b, 4: lambda a, b: a > b, 5: lambda a, b: a >= b,
-}  # fmt: skip
+_SIGNED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+_COMPARE = dict(enumerate(_SIGNED))
 _QUOTIENTS = {
     "arith.divui": operator.floordiv, "arith.divsi": operator.floordiv,
     "arith.floordivsi": operator.floordiv, "arith.remui": operator.mod, "arith.remsi": operator.mod,
@@ -292,7 +277,10 @@ class Copier:
     def _folded(self, op: ir.Operation) -> bool:
         """Fold index arithmetic and conditions, if possible."""
         if op.name == "scf.if":
-            return self._decided(op)
+            condition = self._decisions.get(op, self._known(op.operands[0]))
+            if isinstance(condition, int):
+                self.take(op, bool(condition))
+            return isinstance(condition, int)
         if len(op.results) != 1 or not op.name.startswith("arith."):
             return False
         result = op.results[0]
@@ -318,14 +306,6 @@ class Copier:
         if decide is None or (op.name in _QUOTIENTS and (known[1] <= 0 or known[0] < 0)):
             return False
         self.env[result] = int(decide(*known))
-        return True
-
-    def _decided(self, op: ir.Operation) -> bool:
-        """Copy the taken branch of a static condition."""
-        condition = self._decisions.get(op, self._known(op.operands[0]))
-        if not isinstance(condition, int):
-            return False
-        self.take(op, bool(condition))
         return True
 
     def take(self, op: ir.Operation, condition: bool) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_llvm.expand_copy import is_row_major
@@ -180,26 +181,21 @@ class LaneCopier(Copier):
         return None
 
     def _load(self, op: ir.Operation, reps: list[Lane]) -> None:
-        base, indices, result = self.value(op.operands[0]), reps[1:], op.results[0]
+        emit, base, indices, result = self.emit, self.value(op.operands[0]), reps[1:], op.results[0]
         type_ = ir.VectorType.get([self.lanes], result.type)
         if not any(isinstance(index, (Along, Wide)) for index in indices):
-            places = [index for index in indices if not isinstance(index, (Along, Wide))]
-            self.env[result] = self._load_one(base, places)
+            if self._may_be_empty:
+                self.env[result] = emit.load_if_any(base, indices, self._mask())
+            else:
+                self.env[result] = emit.load(base, indices)
             return
         _check_bytes(base)
         contiguous = self._contiguous(base, indices)
         if contiguous is not None:
-            self._set(result, self.emit.vector_load(base, contiguous, type_, self.mask))
+            self._set(result, emit.vector_load(base, contiguous, type_, self.mask))
             return
-        flat, start, offsets = self._scattered(base, op.operands[1:], indices)
-        zero = self.emit.constant(type_, 0)
-        operands = [flat, self.emit.index(start), offsets, self._mask(), zero]
-        self._set(result, self.emit.op("vector.gather", operands, type_))
-
-    def _load_one(self, base: ir.Value, places: list[Index]) -> ir.Value:
-        if not self._may_be_empty:
-            return self.emit.load(base, places)
-        return self.emit.load_if_any(base, places, self._mask())
+        where = self._scattered(base, op.operands[1:], indices)
+        self._set(result, emit.op("vector.gather", [*where, emit.constant(type_, 0)], type_))
 
     def _store(self, op: ir.Operation, reps: list[Lane]) -> None:
         base, indices = self.value(op.operands[1]), reps[2:]
@@ -211,9 +207,8 @@ class LaneCopier(Copier):
         if contiguous is not None:
             self.emit.vector_store(value, base, contiguous, self.mask)
             return
-        flat, start, offsets = self._scattered(base, op.operands[2:], indices)
-        operands = [flat, self.emit.index(start), offsets, self._mask(), value]
-        self.emit.effect("vector.scatter", operands)
+        where = self._scattered(base, op.operands[2:], indices)
+        self.emit.effect("vector.scatter", [*where, value])
 
     def _contiguous(self, base: ir.Value, indices: list[Lane]) -> list[Index] | None:
         """Return the first place of adjacent lanes, None for others."""
@@ -228,8 +223,8 @@ class LaneCopier(Copier):
 
     def _scattered(
         self, base: ir.Value, values: list[ir.Value], indices: list[Lane]
-    ) -> tuple[ir.Value, Index, ir.Value]:
-        """Return a flat view, the place of lane 0, and the offset of each lane."""
+    ) -> list[ir.Value]:
+        """Return a flat view, the place of lane 0, the offset of each lane, and the mask."""
         in_a_row = base.type.rank == 1 and base.type.get_strides_and_offset()[0] == [1]
         if not in_a_row and not is_row_major(base.type):
             raise NotVectorizable("lanes are not adjacent in a buffer that is not compact")
@@ -237,18 +232,16 @@ class LaneCopier(Copier):
         type_ = ir.VectorType.get([self.lanes], emit.index_type)
         start: Index = 0
         step: Index = 0
-        strided: ir.Value | None = None
         stride: Index = 1
+        parts: list[ir.Value] = []
         for position in reversed(range(len(indices))):
             index = indices[position]
             if isinstance(index, Wide):
                 scaled = self.wide(values[position])
                 if stride != 1:
-                    factor = self.emit.splat(emit.index(stride), type_)
+                    factor = emit.splat(emit.index(stride), type_)
                     scaled = emit.op("arith.muli", [scaled, factor], type_)
-                strided = (
-                    scaled if strided is None else emit.op("arith.addi", [strided, scaled], type_)
-                )
+                parts.append(scaled)
             else:
                 first, each = _parts(index)
                 start = emit.add(start, emit.mul(first, stride))
@@ -256,10 +249,12 @@ class LaneCopier(Copier):
             if position:
                 stride = emit.mul(stride, emit.dim(base, position))
         if step != 0:
-            walked = self._ramp(0, step)
-            strided = walked if strided is None else emit.op("arith.addi", [strided, walked], type_)
+            parts.append(self._ramp(0, step))
         # An empty buffer has no lanes.
-        return emit.flatten(base), start, emit.constant(type_, 0) if strided is None else strided
+        offsets = emit.constant(type_, 0)
+        if parts:
+            offsets = reduce(lambda a, b: emit.op("arith.addi", [a, b], type_), parts)
+        return [emit.flatten(base), emit.index(start), offsets, self._mask()]
 
     def _if(self, op: ir.Operation, condition: Lane) -> None:
         if not isinstance(condition, (Along, Wide)):
@@ -281,10 +276,8 @@ class LaneCopier(Copier):
             self.mask = mask if outer is None else self.emit.both(outer, mask)
             chosen.append([self.wide(value) for value in self.branch(region.blocks[0])])
         self.mask, self._may_be_empty = outer, was_empty
-        for number, result in enumerate(op.results):
-            yes, no = chosen[0][number], chosen[1][number]
-            picked = self.emit.select(condition.vector, yes, no)
-            self._set(result, picked)
+        for result, *sides in zip(op.results, *chosen, strict=False):
+            self._set(result, self.emit.select(condition.vector, *sides))
 
     def _mask(self) -> ir.Value:
         if self.mask is not None:

@@ -9,7 +9,7 @@ from functools import reduce
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index
 from relax_mlir.lowering.tir_to_vector.scheduled.index import (
     AT_LEAST,
     AT_MOST,
@@ -71,7 +71,7 @@ def _clip(loop: ir.Operation, emit: Emitter, clipped: list[_Clipped], serial: bo
     # What all statements need shortens the loop; only a single one is taken out of it.
     limits = [
         limit for limit in guards[0].limits
-        if all(any(limit.same(other) for other in guard.limits) for guard in guards[1:])
+        if all(limit in guard.limits for guard in guards[1:])
     ]  # fmt: skip
     outside = guards[0].outside if len(guards) == 1 else []
     if not outside and not limits:
@@ -128,7 +128,7 @@ class _Guard:
         kept += [each for each in self.outside if each not in outside]
         kept += [
             each for each, limit in zip(self._of_limit, self.limits, strict=True)
-            if not any(limit.same(other) for other in limits)
+            if limit not in limits
         ]  # fmt: skip
         with self.op.location, ir.InsertionPoint(self.op):
             if kept:
@@ -255,17 +255,13 @@ def _copy_whole(home: ir.Block, here: list[_Clipped], emit: Emitter) -> None:
     if sum(size_of(op) + 1 for op in part) > _MAX_OPS:
         return
     with part[0].location, ir.InsertionPoint(part[0]):
-        whole = None
-        for each in here:
-            for limit in each.left:
-                least = _least(limit, home)
-                if least is None or any(
-                    not _available(value, home, part[0]) for value in least.terms
-                ):
-                    return
-                test = emit.compare("sge", value_of(least, emit), each.whole)
-                whole = test if whole is None else emit.both(whole, test)
-        assert whole is not None
+        whole: Bool = True
+        for size, limit in [(each.whole, limit) for each in here for limit in each.left]:
+            least = _least(limit, home)
+            if least is None or not all(_available(v, home, part[0]) for v in least.terms):
+                return
+            test = emit.compare("sge", value_of(least, emit), size)
+            whole = emit.both(whole, test)
         with emit.when(whole) as made:
             inside = ir.InsertionPoint.current.block
         with emit.otherwise(made):

@@ -119,10 +119,9 @@ class _Vectorizer:
         emit.store(made, buffer, indices)
 
     def _chunk(self, at: Index, lanes: int, mask: ir.Value | None) -> list[ir.Value]:
-        if lanes == 1:
-            Copier(self.emit, {self.counter: at}).body(self.body)
-            return []
-        self._copier(at, lanes, mask).body(self.body)
+        one = lanes == 1
+        copier = Copier(self.emit, {self.counter: at}) if one else self._copier(at, lanes, mask)
+        copier.body(self.body)
         return []
 
     def _add(
@@ -131,11 +130,8 @@ class _Vectorizer:
         assert self.sum is not None
         skipped = (self.sum.load, self.sum.combine, self.sum.store)
         copier = self._copier(at, lanes, mask)
-        copier.ops(
-            view.operation
-            for view in list(self.body.operations)
-            if not any(view.operation == op for op in skipped)
-        )
+        ops = [view.operation for view in self.body.operations]
+        copier.ops(op for op in ops if op not in skipped)
         more = self._join(totals[0], copier.wide(self.sum.value))
         if mask is not None:
             more = self.emit.select(mask, more, totals[0])
@@ -233,7 +229,7 @@ class _Vectorizer:
                 and same
                 and len(list(load.uses)) == 1
                 and inner.block == self.body
-                and all(map(Lin.same, same[0].where, stores[0].where))
+                and same[0].where == stores[0].where
             ):
                 return _Sum(inner, combine, store, value)
         raise NotVectorizable("all steps store to one place and do not combine into it")
@@ -257,12 +253,8 @@ class _Vectorizer:
             others = [v for v in {**x.terms, **y.terms} if v != self.counter]
             if any(varies(value, self.loop, _PURE) for value in others):
                 continue
-            if not difference.is_const:
-                continue
-            factor = x.factor(self.counter)
-            if factor == 0 and difference.const != 0:
-                return True
-            if factor != 0 and difference.const == 0:
+            # Lanes differ in this dimension, or the accesses do in every lane.
+            if not difference.terms and bool(x.factor(self.counter)) == (difference.const == 0):
                 return True
         return False
 

@@ -21,12 +21,11 @@ _MAX = 64
 
 
 # What is equal for accesses of one place in one way.
-_Key = tuple[ir.Value, tuple[object, ...], str, ir.Value | None]
+_Key = tuple[ir.Value, tuple[Lin, ...], str, ir.Value | None]
 
 
 def _key(access: Access) -> _Key:
-    where = tuple(lin.key() for lin in access.where)
-    return access.buffer, where, str(access.type), access.mask
+    return access.buffer, tuple(access.where), str(access.type), access.mask
 
 
 # A place that does not change in a loop: its accesses.
@@ -52,35 +51,30 @@ def _places(loop: ir.Operation) -> list[_Place]:
         if op.name in ACCESSES:
             accesses.append(Access.of(op, known))
             continue
-        memory = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
-        if op.name == "func.call" or (memory and op.name not in ("memref.dim",)):
-            if op.name == "func.call" or op.name.startswith("omp."):
-                return []
-            blocked += [root(value) for value in memory]
-        elif not op.name.startswith(_TOUCHES_NOTHING) and op.name != "memref.alloc":
+        memory = [root(v) for v in op.operands if isinstance(v.type, ir.MemRefType)]
+        if op.name.startswith(("func.call", "omp.")):
             return []
+        if not memory and not (op.name.startswith(_TOUCHES_NOTHING) or op.name == "memref.alloc"):
+            return []
+        blocked += memory if op.name != "memref.dim" else ()
     groups: dict[_Key, _Place] = {}
     for access in accesses:
         groups.setdefault(_key(access), []).append(access)
     result = []
     for key, place in groups.items():
         first = place[0]
-        if not any(access.stores for access in place):
-            continue
-        if any(access.op.block != body for access in place):
-            continue
-        # Also where the loop's index drops out of the linear form, as of i * 0: it is copied as is.
-        if any(varies(value, loop, _PURE) for value in first.indices):
-            continue
-        if first.mask is not None and is_inside(first.mask, loop):
-            continue
-        if is_inside(first.buffer, loop):
-            continue
         base = root(first.buffer)
-        if any(base == each for each in blocked):
-            continue
-        others = [a for a in accesses if _key(a) != key and root(a.buffer) == base]
-        if all(_are_disjoint(first, other) for other in others):
+        others = (a for a in accesses if _key(a) != key and root(a.buffer) == base)
+        if (
+            any(access.stores for access in place)
+            and all(access.op.block == body for access in place)
+            # Not where the loop's index drops out of the linear form, as of i * 0: it is copied.
+            and not any(varies(value, loop, _PURE) for value in first.indices)
+            and not (first.mask is not None and is_inside(first.mask, loop))
+            and not is_inside(first.buffer, loop)
+            and base not in blocked
+            and all(_are_disjoint(first, other) for other in others)
+        ):
             result.append(place)
     return result if len(result) <= _MAX else []
 
@@ -91,7 +85,7 @@ def _are_disjoint(a: Access, b: Access) -> bool:
         return False
     for number, (x, y) in enumerate(zip(a.where, b.where, strict=True)):
         difference = y.plus(x, -1)
-        if not difference.is_const:
+        if difference.terms:
             continue
         distance = difference.const
         if number < len(a.where) - 1:
@@ -144,30 +138,22 @@ def _rebuild(
         attributes={name: loop.attributes[name] for name in loop.attributes},
         regions=1,
     )
-    old = list(body.arguments)
-    types = [argument.type for argument in old] + [value.type for value in before]
-    block = made.regions[0].blocks.append(*types)
-    for argument, new in zip(old, block.arguments, strict=False):
-        argument.replace_all_uses_with(new)
+    body.append_to(made.regions[0])
     # The number of the place that an operation accesses, and what each place holds.
     places_of = {access.op: i for i, place in enumerate(places) for access in place}
-    current = list(block.arguments)[len(old) :]
+    current = [body.add_argument(value.type, loop.location) for value in before]
     for view in list(body.operations):
         op = view.operation
-        number = places_of.get(op)
         if op.name == "scf.yield":
-            with ir.InsertionPoint(block):
+            with ir.InsertionPoint(op):
                 emit.effect("scf.yield", [*op.operands, *current])
-            op.erase()
-        elif number is None:
-            block.append(op)
+        elif op not in places_of:
+            continue
+        elif (stored := ACCESSES[op.name][2]) is None:
+            op.results[0].replace_all_uses_with(current[places_of[op]])
         else:
-            stored = ACCESSES[op.name][2]
-            if stored is None:
-                op.results[0].replace_all_uses_with(current[number])
-            else:
-                current[number] = op.operands[stored]
-            op.erase()
+            current[places_of[op]] = op.operands[stored]
+        op.erase()
     for place, where, result in zip(
         places, operands, list(made.results)[len(loop.results) :], strict=True
     ):

@@ -97,7 +97,8 @@ def write_parallel(
     """Write a parallel loop at the insertion point, as a parallel region."""
     lower, extent = (integer_of(value) for value in loop.operands)
     body = loop.regions[0].blocks[0]
-    with emit.parallel_region([ParallelDim(extent)], _work(loop, emit)) as ranges:
+    work = 0 if emit.threads == 1 else emit.mul(extent, _body_work(body))
+    with emit.parallel_region([ParallelDim(extent)], work) as ranges:
         if emit.is_parallel:
             for alloc in collect(loop, lambda op: op.name == "memref.alloc"):
                 _make_private(alloc, loop, emit)
@@ -106,14 +107,8 @@ def write_parallel(
             move(body, made.counter)
 
 
-def _work(loop: ir.Operation, emit: Emitter) -> Index:
-    """Return the work of a loop, as far as it is known before it."""
-    if emit.threads == 1:
-        return 0
-    return emit.mul(integer_of(loop.operands[1]), _body_work(loop.regions[0].blocks[0]))
-
-
 def _body_work(block: ir.Block) -> int:
+    """Return the work of a loop's step, as far as it is known before it."""
     total = 0
     for view in block.operations:
         op = view.operation

@@ -86,7 +86,7 @@ def _keeps(store: ir.Operation) -> bool:
     if load.operands[0] != store.operands[1] or load.block != store.block:
         return False
     pairs = zip(list(load.operands)[1:], list(store.operands)[2:], strict=True)
-    if not all(linear(a).same(linear(b)) for a, b in pairs):
+    if not all(linear(a) == linear(b) for a, b in pairs):
         return False
     between, inside = [], False
     for view in store.block.operations:

@@ -64,7 +64,7 @@ def _joined(uses: list[Touch], axis: int) -> Span | None:
         return None
     low, high = first.low, first.high
     for span in spans[1:]:
-        if span is None or not span.base.same(first.base):
+        if span is None or span.base != first.base:
             return None
         low, high = min(low, span.low), max(high, span.high)
     return Span(first.base, low, high, True)

@@ -22,7 +22,7 @@ class Span:
 
     def covers(self, other: "Span") -> bool:
         """Whether all of another span is certainly in it."""
-        same = self.dense and self.base.same(other.base)
+        same = self.dense and self.base == other.base
         return same and self.low <= other.low and other.high <= self.high
 
 
