@@ -1,5 +1,6 @@
 """Writing the packed input of a convolution: bands of rows, with their padding."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -95,17 +96,12 @@ class InputPacker:
     def band(self) -> int:
         """The iterator of the output that bands are ranges of."""
         pixel = self._axes[self._long].pixel
-        assert pixel is not None
         return pixel
 
     def stride(self, position: int | None) -> Index:
         """Return the stride of an iterator in the packed input."""
-        total: Index = 0
-        for d, axis in enumerate(self._axes):
-            if position in axis.terms:
-                step = axis.terms[position] * self._strides[d]
-                total += step
-        return total
+        axes = enumerate(self._axes)
+        return sum(axis.terms.get(position, 0) * self._strides[d] for d, axis in axes)
 
     def at(self, env: dict[int, Index]) -> StridedRef:
         """Return the element at given counters, of pixels in the present band."""
@@ -128,12 +124,9 @@ class InputPacker:
     def _band_size(self) -> Index:
         """Return the pixels of a band: it stays in L2 beside some weights."""
         emit, unit = self._emit, self._unit
-        most = (
-            self._emit.machine.l2_bytes * 2 // 5 // (max(8, self._vector.element_type.width) // 8)
-        )
-        slab: Index = 1
-        for d, reach in enumerate(self._reach):
-            slab *= reach if d != self._long else 1
+        bytes_ = max(8, self._vector.element_type.width) // 8
+        most = emit.machine.l2_bytes * 2 // 5 // bytes_
+        slab: Index = math.prod(reach for d, reach in enumerate(self._reach) if d != self._long)
         factor = self._axes[self._long].terms[self.band]
         extent, window = self._extent(self.band), self._rows(1)
         if isinstance(slab, int) and isinstance(extent, int) and isinstance(window, int):
@@ -180,9 +173,8 @@ class InputPacker:
         self._part = span[0] * factor, rows
         place: Index = 0
         for d, axis in enumerate(self._axes):
-            index = emit.size(axis.constant) - axis.before
-            for i, factor in axis.fixed.items():
-                index += env[i] * factor
+            first = emit.size(axis.constant) - axis.before
+            index = sum((env[i] * factor for i, factor in axis.fixed.items()), first)
             place += index * self._source_strides[d]
         self._level(0, place, 0)
 

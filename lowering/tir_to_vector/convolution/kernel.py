@@ -82,13 +82,12 @@ def direct_candidates(
     def candidate(each: float, sizes: TileSizes) -> Candidate:
         sizes = padding_tap_tiles(sizes, conv)
         tile = sizes.rows[0] * sizes.cols[0], sizes.blocks[0] * lanes
+
+        def write(emit: Emitter, _: Machine) -> None:
+            _Writer(conv, emit, sizes, is_cold).write()
+
         work = partial(tile_work, conv.flat, machine, each=each, products=group)
-        return Candidate(
-            "direct",
-            lambda emit, machine: _Writer(conv, emit, sizes, is_cold).write(),
-            work,
-            tile,
-        )
+        return Candidate("direct", write, work, tile)
 
     return [candidate(*each) for each in tiles_of(conv, machine)[:_COMPARED]]
 
@@ -149,12 +148,9 @@ class _Writer(TileStore):
             # image streams, or a few rows of the image while weights stream.
             first = 0 if weights.prepacked else blocks[0]
             if once and not self._image_stays():
-                for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col, live in self._columns(cols):
-                        for vectors, block in self._steps(blocks, self.sizes.blocks):
-                            self._tile(
-                                env, (height, width, vectors), (row, col, block), first, live
-                            )
+                for size, at, live in self._pixels(rows, cols):
+                    for vectors, block in self._steps(blocks, self.sizes.blocks):
+                        self._tile(env, (*size, vectors), (*at, block), first, live)
                 return
             for vectors, block in self._steps(blocks, self.sizes.blocks):
                 if not once:
@@ -162,11 +158,8 @@ class _Writer(TileStore):
                 if not (once or weights.prepacked):
                     first = block
                 following = self._following(env, block, vectors, blocks[1], (rows, cols))
-                for height, row in self._steps(rows, self.sizes.rows):
-                    for width, col, live in self._columns(cols):
-                        self._tile(
-                            env, (height, width, vectors), (row, col, block), first, live, following
-                        )
+                for size, at, live in self._pixels(rows, cols):
+                    self._tile(env, (*size, vectors), (*at, block), first, live, following)
 
     def _following(
         self, env: dict[int, Index], block: Index, vectors: int, last: Index,
@@ -211,12 +204,10 @@ class _Writer(TileStore):
 
     def _image_stays(self) -> bool:
         """Whether the image stays in L2."""
-        if self.copy is not None:
-            return True
         type_ = self.conv.image.buffer.type
-        bytes_ = max(8, type_.element_type.width) // 8
-        if not type_.has_static_shape:
+        if self.copy is not None or not type_.has_static_shape:
             return True
+        bytes_ = max(8, type_.element_type.width) // 8
         return math.prod(type_.shape) * bytes_ <= self.machine.l2_bytes // 2
 
     @contextmanager
@@ -259,6 +250,14 @@ class _Writer(TileStore):
                 with emit.each_step(done, upto, size) as at:
                     yield size, at
             done = upto
+
+    def _pixels(
+        self, rows: Span, cols: Span
+    ) -> Iterator[tuple[tuple[int, int], tuple[Index, Index], Live | None]]:
+        """Write loops over tiles of pixels; yields the size and place of each, as `_columns`."""
+        for height, row in self._steps(rows, self.sizes.rows):
+            for width, col, live in self._columns(cols):
+                yield (height, width), (row, col), live
 
     def _columns(self, span: Span) -> Iterator[tuple[int, Index, Live | None]]:
         """As `_steps` along a row; yields also how many pixels of the tile exist, if not all.
@@ -401,7 +400,7 @@ class _Writer(TileStore):
         load = Loader(emit, self.image.base, self.widen, self.vector)
         weights = [self.weights.load(place) for place in places]
         result = []
-        for number, pixel in enumerate(self._pixels(load, image, pixels)):
+        for number, pixel in enumerate(self._loaded(load, image, pixels)):
             value = emit.splat(pixel, weights[0].type)
             for v, weight in enumerate(weights):
                 total = sums[number * len(weights) + v]
@@ -411,7 +410,7 @@ class _Writer(TileStore):
                     result.append(multiply_add(emit, value, weight, total))
         return result
 
-    def _pixels(self, load: Loader, image: Index, pixels: list[Index]) -> Iterator[ir.Value]:
+    def _loaded(self, load: Loader, image: Index, pixels: list[Index]) -> Iterator[ir.Value]:
         """Load pixels; those that are adjacent at once, if FMAs take a lane of a vector."""
         emit = self.emit
         most = self.lanes if emit.isa.fma_by_lane and self.grouped is None else 1

@@ -20,12 +20,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.pattern import (
     match_product,
     product_tile,
 )
-from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatAccess,
-    FlatIter,
-    FlatNest,
-    collapse,
-)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, collapse
 from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window, index_terms
 
 # Taps along an axis up to which they are unrolled.
@@ -391,11 +386,8 @@ def _axes(conv: Convolution, padded: Padded | None, chosen: list[int]) -> list[P
     axes = []
     for d, (constant, factors) in enumerate(indices):
         terms = {chosen.index(i): factor for i, factor in factors.items() if i in chosen}
-        axis = _axis(conv, constant, terms, padded, d)
-        if axis is None:
-            return None
-        axes.append(axis)
-    return axes
+        axes.append(_axis(conv, constant, terms, padded, d))
+    return None if None in axes else axes
 
 
 def _axis(
@@ -423,9 +415,7 @@ def _axis(
         # With windows of one tap, pixels between those of a stride are left out.
         step, reach = terms[pixel], iters[pixel].extent
         return PackedAxis({}, {pixel: 1}, pixel, step, constant, 0, None, reach)
-    reach = _ONE
-    for i, factor in terms.items():
-        reach = reach + (iters[i].extent - 1) * factor
+    reach = sum(((iters[i].extent - 1) * factor for i, factor in terms.items()), _ONE)
     size = padded.sizes[d] if padded is not None and hangs else None
     return PackedAxis({}, terms, pixel, 1, constant, before, size, reach)
 

@@ -67,7 +67,9 @@ class TileStore(WindowWriter):
         for v in range(vectors):
             env = {**here, **self.weights.place(block + v)}
             mine = [sums[p * vectors + v] for p in range(height * width)]
-            count = self.lanes if left == vectors * self.lanes else self._count(left, v)
+            count: Index = self.lanes
+            if left != vectors * self.lanes:
+                count = self.emit.max(self.emit.min(left - v * self.lanes, self.lanes), 0)
             if self.finish is not None:
                 finish = self._finish_channels if along_channels else self._finish_pixels
                 finish(env, mine, width, count, live)
@@ -143,15 +145,9 @@ class TileStore(WindowWriter):
             if op not in own
         )
 
-    def _count(self, left: Index, v: int) -> Index:
-        emit = self.emit
-        return emit.max(emit.min(left - v * self.lanes, self.lanes), 0)
-
     def _pixel(self, number: int, width: int) -> Index:
-        conv = self.conv
         row, col = divmod(number, width)
-        down = row * self.out.stride(conv.row)
-        return down + col * self.out.stride(conv.col)
+        return row * self.out.stride(self.conv.row) + col * self.out.stride(self.conv.col)
 
     def _along_channels(
         self, places: list[tuple[Index, Index]], sums: list[ir.Value], width: int,
@@ -188,21 +184,16 @@ class TileStore(WindowWriter):
                 place = start + lane * distance
                 known = isinstance(count, int)
                 with nullcontext() if known else emit.when(emit.compare("slt", lane, count)):
-                    self._put_runs(transposed[lane], place, runs, first, width, mask)
+                    for low, high in runs:
+                        # A run's pixels lie where those of the lanes before them would begin.
+                        there = place + self._pixel(low, width) - (low - first)
+                        each = mask or self._between(low - first, high - first)
+                        self._put(transposed[lane], there, each)
 
     def _runs(self, first: int, count: int, width: int) -> list[tuple[int, int]]:
         """Return the runs of adjacent pixels, as first and last."""
         stops = [i for i in range(first + 1, first + count) if i % width == 0]
         return list(zip([first, *stops], [*stops, first + count], strict=True))
-
-    def _put_runs(
-        self, value: ir.Value, place: Index, runs: list[tuple[int, int]], first: int, width: int,
-        mask: ir.Value | None,
-    ) -> None:  # fmt: skip
-        for low, high in runs:
-            # A run's pixels lie where those of the vector's lanes before them would begin.
-            there = place + self._pixel(low, width) - (low - first)
-            self._put(value, there, mask or self._between(low - first, high - first))
 
     def _between(self, low: int, high: int) -> ir.Value | None:
         """Return a mask of adjacent lanes, None for all."""

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.target.machine import Machine
 from relax_mlir.lowering.tir_to_vector.contraction.operands import Loader
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, PackedAxis
-from relax_mlir.lowering.tir_to_vector.emit import Emitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, ceil_div
+from relax_mlir.lowering.tir_to_vector.emit import Emitter, add
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, Span, ceil_div
 from relax_mlir.lowering.tir_to_vector.nest_cost import FMA_LATENCY, tile_cycles
 
 # Assumed for dynamic sizes.
@@ -180,10 +180,8 @@ class PaddingTaps:
                 last * stride + e * apart >= before and first * stride + e * apart < before + image
                 for e in range(elements)
             )
-        saved, pixels = all_ - used, 1
-        for other in self._axes:
-            if other.pixel is not None:
-                pixels *= iters[other.pixel].extent.value or outputs
+        walked = [other.pixel for other in self._axes if other.pixel is not None]
+        saved, pixels = all_ - used, math.prod(iters[i].extent.value or outputs for i in walked)
         return saved >= _MIN_SHARE * all_ and saved * pixels >= _MIN_USES * all_ > 0
 
     def prepare(self) -> None:
@@ -195,47 +193,36 @@ class PaddingTaps:
         lanes = emit.machine.lanes(conv.element) or 1
         vector = ir.VectorType.get([lanes], conv.element)
         load = Loader(emit, emit.flatten_once(buffer), conv.widen[1], vector)
-        size: Index = 1
-        for d in range(buffer.type.rank):
-            size *= emit.dim(buffer, d)
+        size: Index = math.prod(emit.dim(buffer, d) for d in range(buffer.type.rank))
         zero = emit.constant(vector, 0)
 
         def after(total: ir.Value, at: Index, mask: ir.Value | None) -> ir.Value:
             # Zero times a number that is not finite is NaN.
             nothing = emit.op("arith.mulf", [load.vectors(at, mask), zero], vector)
-            return emit.op("arith.addf", [total, nothing], vector)
+            return add(emit, total, nothing)
 
         many = _AT_ONCE * lanes
         whole = emit.round_down(size, many)
         with emit.loop(0, whole, many, [zero] * _AT_ONCE) as loop:
-            loop.carry(
-                [
-                    after(total, loop.counter + number * lanes, None)
-                    for number, total in enumerate(loop.carried)
-                ]
-            )
-        total, *others = loop.results
-        for other in others:
-            total = emit.op("arith.addf", [total, other], vector)
+            places = [loop.counter + number * lanes for number in range(_AT_ONCE)]
+            loop.carry([after(*each, None) for each in zip(loop.carried, places, strict=True)])
+        total = reduce(partial(add, emit), loop.results)
         with emit.loop(whole, size, lanes, [total]) as loop:
             mask = emit.mask(size - loop.counter, lanes)
             loop.carry([after(loop.carried[0], loop.counter, mask)])
         (total,) = loop.results
         self._finite = emit.negated(emit.reduced(emit.compare_floats("uno", total, total), "or"))
 
-    def spans(
-        self, here: dict[int, Index], counts: dict[int | None, int]
-    ) -> dict[int, tuple[Index, Index]]:
+    def spans(self, here: dict[int, Index], counts: dict[int | None, int]) -> dict[int, Span]:
         """Return for each reduction of `steps` the range of taps of a tile.
 
         Args:
             here: counters at the tile's first output.
             counts: the steps of each iterator of pixels of the tile.
         """
-        emit, spans = self._emit, dict[int, tuple[Index, Index]]()
+        emit, spans = self._emit, dict[int, Span]()
         for tap, axis in self._skips.items():
             assert axis.size is not None  # of others nothing is left out
-            assert axis.pixel is not None
             stride, apart = axis.terms[axis.pixel], axis.terms[tap]
             elements = emit.size(self._conv.flat.iters[tap].extent)
             first = here[axis.pixel] * stride
@@ -251,6 +238,4 @@ class PaddingTaps:
 
     def _up(self, distance: Index, apart: int, most: Index) -> Index:
         """Return the first tap at least that far away."""
-        emit = self._emit
-        number = ceil_div(emit.max(distance, 0), apart)
-        return emit.min(number, most)
+        return self._emit.min(ceil_div(self._emit.max(distance, 0), apart), most)

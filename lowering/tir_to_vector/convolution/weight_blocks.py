@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial, reduce
 
 import numpy as np
 
@@ -82,31 +83,25 @@ class WeightBlocks:
         self._packed = emit.alloc(size, self._operand.element_type)
 
     def pack(self, env: dict[int, Index], first: Index, last: Index) -> None:
-        """Pack a range of blocks."""
+        """Pack a range of blocks; those that are blocks already change their type only."""
         if self.ready:
             return
         emit, conv = self._emit, self._conv
+        load = Loader(emit, self._layout.base, conv.widen[1], self._vector)
         if self._blocked:
-            self._convert(env, first, last)
+            with self._each_step(env, first, last, self._order) as (_, place, to):
+                emit.vector_store(load.vectors(place, None), self._packed, [to])
             return
         source = self._layout.at(env)
         stride = self._layout.stride(conv.lane)
         start = first * self._lanes
         offset = source.offset + start * stride
         stop = emit.min(last * self._lanes, self._channels)
-        load = Loader(emit, source.base, conv.widen[1], self._vector)
         packer = Packer(load, self._lanes, self._packed, self._steps * self._lanes)
         assert conv.unit is not None  # weights in blocks are not packed
         unit = emit.size(conv.unit)
         block = StridedRef(source.base, offset, {"n": stride, "k": unit})
         packer.pack(block, stop - start, self._steps)
-
-    def _convert(self, env: dict[int, Index], first: Index, last: Index) -> None:
-        """Copy blocks in the type of the sum."""
-        emit = self._emit
-        load = Loader(emit, self._layout.base, self._conv.widen[1], self._vector)
-        with self._each_step(env, first, last, self._order) as (_, place, to):
-            emit.vector_store(load.vectors(place, None), self._packed, [to])
 
     @contextmanager
     def _each_step(
@@ -156,16 +151,12 @@ class WeightBlocks:
         """Return the place of a block in the unpacked weights."""
         return self._layout.at({**env, **self.place(block)}).offset
 
-    def _part(self, block: Index) -> Index:
-        if self.parts == 1:
-            return 0
-        return block - block // self.parts * self.parts
-
     def place(self, block: Index) -> dict[int, Index]:
         """Return the counters of the first channel of a block."""
         if self.block is None:
             return {self._conv.lane: block * self._lanes}
-        lane = self._part(block) * self._lanes
+        part = 0 if self.parts == 1 else block - block // self.parts * self.parts
+        lane = part * self._lanes
         return {self.block: block // self.parts, self._conv.lane: lane}
 
     @property
@@ -312,9 +303,7 @@ class VnniWeights(WeightBlocks):
             whole = emit.round_down(self._steps, _IN_FLIGHT)
             with emit.loop(0, whole, _IN_FLIGHT, [nothing] * _IN_FLIGHT) as loop:
                 loop.carry([after(loop.counter + i, x) for i, x in enumerate(loop.carried)])
-            total, *others = loop.results
-            for other in others:
-                total = add(emit, total, other)
+            total = reduce(partial(add, emit), loop.results)
             with emit.loop(whole, self._steps, 1, [total]) as loop:
                 loop.carry([after(loop.counter, loop.carried[0])])
             value = emit.op("arith.subi", [nothing, loop.results[0]], self._vector)

@@ -75,15 +75,10 @@ class _Tiles:
 
     def allocate(self) -> None:
         """Allocate a block and a run."""
-        self.base, self._copy = (
-            self._emit.alloc(self._variants.most(size), self._conv.element)
-            for size in (
-                lambda variant: (
-                    variant.side**2 * (variant.sizes.room * self._vectors | 1) * self._lanes
-                ),
-                lambda variant: variant.side * self._line(variant),
-            )
-        )
+        emit, element, all_ = self._emit, self._conv.element, self._variants.all
+        sizes = [each.side**2 * (each.sizes.room * self._vectors | 1) for each in all_]
+        self.base = emit.alloc(max(sizes) * self._lanes, element)
+        self._copy = emit.alloc(max(each.side * self._line(each) for each in all_), element)
 
     def _map(
         self, transform: Callable[[Sequence[ir.Value]], list[ir.Value]], source: ir.Value,

@@ -185,13 +185,9 @@ class _Writer:
             "runs": ParallelDim(self.runs, min_extent=least * emit.threads),
             "groups": ParallelDim(self.groups), "panels": ParallelDim(self.panels),
         }  # fmt: skip
-        order = [
-            "runs",
-            *sorted(("groups", "panels"), key=lambda name: dims[name].load_imbalance(emit.threads)),
-        ]
-        if dims["groups"].load_imbalance(emit.threads) == 1:
-            order.remove("groups")
-            order.insert(0, "groups")
+        imbalance = {name: dim.load_imbalance(emit.threads) for name, dim in dims.items()}
+        order = ["runs", *sorted(("groups", "panels"), key=imbalance.__getitem__)]
+        order.sort(key=lambda name: name != "groups" or imbalance[name] != 1)
         with emit.parallel_region(
             [dims[name] for name in order], work_of(emit, self.conv.flat, 1)
         ) as got:
@@ -229,14 +225,9 @@ class _Writer:
             sums = element.counter * self.sums.element
             weights, following = self._weight(panel, element.counter) * size, None
             if self.is_far:
-                after = element.counter + 1
-                first_of_next = self._weight(panel + 1, 0)
-                following = (
-                    emit.select(
-                        emit.compare("eq", after, last), first_of_next, self._weight(panel, after)
-                    )
-                    * size
-                )
+                after, next_panel = element.counter + 1, self._weight(panel + 1, 0)
+                is_last = emit.compare("eq", after, last)
+                following = emit.select(is_last, next_panel, self._weight(panel, after)) * size
 
             def tile(count: int, first: Index) -> None:
                 ahead = None
@@ -244,10 +235,7 @@ class _Writer:
                     done = first // rows * (share * self.inputs)
                     ahead = StridedRef(self.weights, following + done, {"k": share})
                 b = StridedRef(self.weights, weights, {"k": self.panel}, ahead=ahead)
-                self._tile(
-                    count, image + first * self.lanes, b,
-                    sums + first * self.panel,
-                )  # fmt: skip
+                self._tile(count, image + first * self.lanes, b, sums + first * self.panel)
 
             whole = emit.round_down(tiles, rows)
             for first, last_tile, count in ((0, whole, rows), (whole, tiles, rest)):

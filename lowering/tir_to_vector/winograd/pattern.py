@@ -16,12 +16,7 @@ from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.contraction.pattern import match_product
 from relax_mlir.lowering.tir_to_vector.convolution.pattern import Convolution, given_buffer
 from relax_mlir.lowering.tir_to_vector.emit import Emitter, multiply_add
-from relax_mlir.lowering.tir_to_vector.flat import (
-    FlatAccess,
-    FlatIter,
-    FlatNest,
-    row_major_strides,
-)
+from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest, row_major_strides
 from relax_mlir.lowering.tir_to_vector.window import Padded, Window, find_window, index_terms
 
 # Taps along an axis.
@@ -340,8 +335,6 @@ def _merged(flat: FlatNest, known: dict[int, list[int]], weight: ir.Operation) -
         accesses[op] = FlatAccess(access.buffer, access.offset, strides)
     iters = []
     for axis in range(ACROSS + 1):
-        extent = _ONE
-        for i in known[axis]:
-            extent = extent * flat.iters[i].extent
+        extent = math.prod((flat.iters[i].extent for i in known[axis]), start=_ONE)
         iters.append(FlatIter(extent, axis > COLUMNS))
     return replace(flat, iters=iters, accesses=accesses, counters={})

@@ -120,10 +120,8 @@ def fastest_variant(
         cost = winograd_cost(conv, machine, outputs)
         high, wide = (ceil_div(size, outputs) for size in (rows, columns))
         count = images * high * wide
-        each = count * int(cost.each * MARGIN)
-        taken.append(each + int(cost.fixed * MARGIN))
-    pixels = images * rows * columns
-    direct = pixels * int(direct_cost(conv, machine))
+        taken.append(count * int(cost.each * MARGIN) + int(cost.fixed * MARGIN))
+    direct = images * rows * columns * int(direct_cost(conv, machine))
     best = emit.min(taken[0], taken[-1])
     return emit.compare("slt", best, direct), emit.compare("sle", taken[0], taken[-1])
 
@@ -253,10 +251,6 @@ class WinogradVariants:
         if self.first is None or len(set(numbers)) == 1:
             return numbers[-1]
         return self._emit.select(self.first, numbers[0], numbers[1])
-
-    def most(self, number: Callable[[WinogradVariant], int]) -> int:
-        """Return the largest of a number of all variants."""
-        return max(number(variant) for variant in self.all)
 
     def each(self, write: Callable[[WinogradVariant], None]) -> None:
         """Write what differs between variants."""
