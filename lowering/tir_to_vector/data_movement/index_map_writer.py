@@ -381,6 +381,7 @@ class Chunk:
         """Return the place of each lane of an access."""
         emit, writer, vector = self._emit, self._writer, self._index_map.vector
         strides = self._index_map.flat.accesses[op].strides
+        assert vector is not None  # or there are no lanes
         inner = emit.size(strides[vector + 1]) if self._each > 1 else 0
         places = self._spread(self.place(op), emit.size(strides[vector]), inner)
         for value, stride in self._index_map.nonlinear[op]:

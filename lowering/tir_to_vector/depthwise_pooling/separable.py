@@ -158,6 +158,7 @@ class SeparableNchw(DepthwisePoolWriter):
                 parts = [carried[i : i + width] for i in range(0, len(carried), width)]
                 pairs = zip(parts, self._adjacent(at, masks, fill), strict=True)
                 return [each for part, value in pairs for each in sums.steps(part, [value])]
+            assert spans is not None
             with emit.loop(*spans[number], 1, carried) as loop:
                 further = at + loop.counter * taps[number][1]
                 loop.carry(nested(loop.carried, further, number + 1))
