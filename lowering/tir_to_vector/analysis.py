@@ -11,7 +11,7 @@ from relax_mlir.dialects.tir.ops import block_predicate
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
 from relax_mlir.lowering.tir_to_vector.int4 import is_int4
 from relax_mlir.lowering.tir_to_vector.scheduled.index import Lin, linear
-from relax_mlir.lowering.walk import defining_op, enclosing
+from relax_mlir.lowering.walk import collect, defining_op, enclosing
 
 BRANCH = "scf.if"
 # Divisions of an iterator.
@@ -24,15 +24,9 @@ DIVIDES = (
 )  # fmt: skip
 
 
-def operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Yield an operation and all operations inside it, in order, without terminators."""
-    if op.name == "scf.yield":
-        return
-    yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield from operations(view.operation)
+def operations(op: ir.Operation) -> list[ir.Operation]:
+    """Return an operation and all operations inside it, in order, without terminators."""
+    return collect(op, lambda inner: inner.name != "scf.yield")
 
 
 def is_plain(op: ir.Operation) -> bool:
@@ -236,15 +230,14 @@ def match_nest(op: ir.Operation, *, branches: bool = False) -> Nest | str:
 
 
 def _match_nest(op: ir.Operation, branches: bool) -> Nest | str:
-    loops, inner = perfect_nest(op)
+    loops, op = perfect_nest(op)
     for loop in loops:
         if constant_or_value(loop.operands[0]) != 0:
             return "a loop does not start at 0"
         if kind_of_loop(loop) in BY_HAND:
             return BY_HAND_REASON
-    if inner is None:
+    if op is None:
         return "its loops hold more than one block"
-    op = inner
     if op.name != "tir.block":
         return f"'{op.name}' inside its loops"
     if block_predicate(op) is not None:
@@ -329,8 +322,6 @@ def _inside(value: ir.Value, loops: list[ir.Operation]) -> bool:
     op = defining_op(value)
     if op is None:
         return any(value.owner == loop.regions[0].blocks[0] for loop in loops)
-    if op.name == "arith.constant":
-        return False
     return any(_inside(operand, loops) for operand in op.operands)
 
 
@@ -343,35 +334,29 @@ def affine_forms(indices: Iterable[ir.Value], arguments: list[ir.Value]) -> list
     """Return indices as affine expressions of a block's iterators, None for those that are not."""
     known = {argument: Lin(0, {argument: 1}) for argument in arguments}
     positions = {argument: i for i, argument in enumerate(arguments)}
-    result: list[Affine | None] = []
-    for index in indices:
-        form = linear(index, known)
-        if form.terms.keys() <= positions.keys():
-            factors = {positions[term]: factor for term, factor in form.terms.items()}
-            result.append((form.const, factors))
-        else:
-            result.append(None)
-    return result
+    return [
+        (form.const, {positions[term]: factor for term, factor in form.terms.items()})
+        if form.terms.keys() <= positions.keys()
+        else None
+        for form in (linear(index, known) for index in indices)
+    ]
 
 
 def _plain(expr: Affine | None) -> int | None:
-    if expr == (0, {}):
-        return -1
     constant, factors = expr or (1, {})
-    return next(iter(factors)) if constant == 0 and list(factors.values()) == [1] else None
+    known = constant == 0 and list(factors.values()) in ([], [1])
+    return next(iter(factors), -1) if known else None
 
 
 def kind_of(nest: Nest) -> str:
     """Return the class of a nest's block; a contraction is a reduction here."""
-    if any(kind in ("scan", "opaque") for kind in nest.types):
-        return "scan" if "scan" in nest.types else "opaque"
-    if "reduction" in nest.types:
-        return "reduction"
+    for kind in ("scan", "opaque", "reduction"):
+        if kind in nest.types:
+            return kind
     if len(nest.stores) != 1:
         return "opaque"
     written = nest.stores[0].iters
-    spatial = sorted(range(len(nest.types)))
-    if sorted(i for i in written if i is not None and i >= 0) != spatial:
+    if sorted(i for i in written if i is not None and i >= 0) != list(range(len(nest.types))):
         return "opaque"
     kind = "elementwise"
     for load in nest.loads:
@@ -387,12 +372,8 @@ def kind_of(nest: Nest) -> str:
 
 def declared_class(block: ir.Operation) -> str | None:
     """Return the class that a block is annotated with, None where it is not."""
-    attributes = block.attributes
-    if "annotations" not in attributes:
-        return None
-    notes = {named.name: named.attr for named in ir.DictAttr(attributes["annotations"])}
-    result = notes.get(KERNEL_CLASS)
-    return None if result is None else ir.StringAttr(result).value
+    notes = block.attributes.get("annotations", {})
+    return notes[KERNEL_CLASS].value if KERNEL_CLASS in notes else None
 
 
 def kind_of_loop(op: ir.Operation) -> str:

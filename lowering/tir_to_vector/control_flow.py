@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from relax_mlir.dialects.bindings import ir
 from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, IndexEmitter, IndexValue
@@ -16,16 +17,17 @@ KEEP = f"#llvm.loop_annotation<{_NO_VECTORS}, unroll = <disable = true>>"
 AS_IT_IS = "#llvm.loop_annotation<disableNonforced = true>"
 
 
+@dataclass
 class Loop:
     """A loop being written: its counter, its carried values, and its results once it is closed."""
 
     counter: IndexValue
     carried: list[ir.Value]
+    op: ir.Operation
+    results: list[ir.Value] = field(default_factory=list)
 
-    def __init__(self, counter: IndexValue, carried: list[ir.Value], op: ir.Operation) -> None:
-        self.counter, self.carried, self.op = counter, carried, op
-        self.results: list[ir.Value] = []
-        self._next: list[ir.Value] = list(carried)
+    def __post_init__(self) -> None:
+        self._next = self.carried
 
     def carry(self, values: Sequence[ir.Value]) -> None:
         """Set the carried values of the next step."""
@@ -73,7 +75,7 @@ class ControlFlowEmitter(IndexEmitter):
             yield lower, upper
             return
         with self.loop(lower, upper, size) as loop:
-            yield loop.counter, self.min(self.add(loop.counter, size), upper)
+            yield loop.counter, self.min(loop.counter + size, upper)
 
     def in_groups(
         self, first: Index, last: Index, count: int, write: Callable[[Index, int], object]
@@ -115,13 +117,12 @@ class ControlFlowEmitter(IndexEmitter):
         self, condition: bool | ir.Value, yes: Callable[[], None], no: Callable[[], None]
     ) -> None:
         """Write one of two pieces of code, or both with a branch if only run time knows."""
-        if isinstance(condition, bool):
-            (yes if condition else no)()
-            return
-        with self.when(condition) as made:
-            yes()
-        with self.otherwise(made):
-            no()
+
+        def written(write: Callable[[], object]) -> list[ir.Value]:
+            write()
+            return []
+
+        self.either(condition, [], lambda: written(yes), lambda: written(no))
 
     def either(
         self, condition: bool | ir.Value, types: Sequence[ir.Type],

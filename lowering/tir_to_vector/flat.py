@@ -237,17 +237,12 @@ def inner_dims(buffer: ir.Value) -> list[SymExpr]:
     if type_.rank <= 1:
         return []
     owner = buffer.owner
-    attr = None
+    known = owner.owner.attributes if isinstance(owner, ir.Block) else owner.operation.attributes
     if isinstance(owner, ir.Block):
-        attrs = owner.owner.attributes
-        if "arg_attrs" in attrs:
-            number = list(owner.arguments).index(buffer)
-            attributes = ir.DictAttr(ir.ArrayAttr(attrs["arg_attrs"])[number])
-            attr = {named.name: named.attr for named in attributes}.get("tir.shape")
-    elif "tir.shape" in owner.operation.attributes:
-        attr = owner.operation.attributes["tir.shape"]
-    if attr is not None:
-        return list(attr.dims)[1:]
+        number = list(owner.arguments).index(buffer)
+        known = known["arg_attrs"][number] if "arg_attrs" in known else {}
+    if "tir.shape" in known:
+        return list(known["tir.shape"].dims)[1:]
     if any(type_.is_dynamic_dim(i) for i in range(1, type_.rank)):
         raise NotFlat("a buffer's dimension has no name")
     return [SymExpr.const(dim) for dim in type_.shape[1:]]

@@ -60,10 +60,18 @@ def _argument(value: ir.Value, dtype: str) -> ir.Value:
     if isinstance(value.type, ir.MemRefType):
         return address_of(value)
     if isinstance(value.type, ir.IndexType):
-        return arith.index_cast(ir.IntegerType.get_signless(64), value)
-    wide = _promoted(value.type)
-    if wide == value.type:
+        return _widened(value, ir.IntegerType.get_signless(64), dtype)
+    return _widened(value, _promoted(value.type), dtype)
+
+
+def _widened(value: ir.Value, wide: ir.Type, dtype: str) -> ir.Value:
+    """Return a number of a dtype in a type that holds it."""
+    if value.type == wide:
         return value
+    if isinstance(value.type, ir.IndexType):
+        return arith.index_cast(wide, value)
+    if "float" in dtype:
+        return arith.extf(wide, value)
     unsigned = dtype.startswith("uint") or dtype == "bool"
     return (arith.extui if unsigned else arith.extsi)(wide, value)
 
@@ -129,8 +137,10 @@ def lower_packed(op: ir.Operation) -> None:
     packed = op.operands[0].owner.operation
     dtype = ir.StringAttr(op.attributes["dtype"]).value
     wide = ir.F64Type.get() if "float" in dtype else ir.IntegerType.get_signless(64)
+    function = enclosing(op, "func.func")
+    assert function is not None  # what is lowered is in one
     with op.location:
-        with ir.InsertionPoint.at_block_begin(_entry(op)):
+        with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
             cell = memref.AllocaOp(ir.MemRefType.get([], wide), [], []).result
         with ir.InsertionPoint(op):
             values, kinds = _arguments(op, list(packed.operands))
@@ -144,12 +154,6 @@ def lower_packed(op: ir.Operation) -> None:
     op.erase()
     if not list(packed.results[0].uses):
         packed.erase()
-
-
-def _entry(op: ir.Operation) -> ir.Block:
-    function = enclosing(op, "func.func")
-    assert function is not None  # what is lowered is in one
-    return function.regions[0].blocks[0]
 
 
 def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Value], list[str]]:
@@ -170,16 +174,9 @@ def _arguments(op: ir.Operation, operands: list[ir.Value]) -> tuple[list[ir.Valu
             strided = type_.affine_map != ir.AffineMap.get_identity(type_.rank)
             kinds.append(f"t{dtype},{type_.rank},{int(strided)}")
             values += [address_of(value), *_sizes(value, type_, strided)]
-        elif "float" in dtype:
-            kinds.append("f")
-            values.append(value if value.type == f64 else arith.extf(f64, value))
-        elif isinstance(value.type, ir.IndexType):
-            kinds.append("i")
-            values.append(arith.index_cast(i64, value))
         else:
-            kinds.append("b" if dtype == "bool" else "i")
-            widen = arith.extui if dtype.startswith("uint") or dtype == "bool" else arith.extsi
-            values.append(value if value.type == i64 else widen(i64, value))
+            kinds.append("f" if "float" in dtype else "b" if dtype == "bool" else "i")
+            values.append(_widened(value, f64 if "float" in dtype else i64, dtype))
     return values, kinds
 
 

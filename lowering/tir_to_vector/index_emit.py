@@ -136,25 +136,19 @@ class IndexEmitter:
         self, name: str, operands: Sequence[ir.Value], result: ir.Type, **attributes: ir.Attribute
     ) -> ir.Value:
         """Write an operation; returns its result."""
-        made = ir.Operation.create(
+        value = ir.Operation.create(
             name, results=[result], operands=list(operands), attributes=attributes
-        )
-        value = made.results[0]
+        ).result
         if result is self.bool_type:
             return BoolValue(value, self)
         return IndexValue(value, self) if isinstance(result, ir.IndexType) else value
 
     def constant(self, type_: ir.Type, value: float) -> ir.Value:
         """Return a scalar or splat constant; NaN and infinities are fine."""
-        vector = isinstance(type_, ir.VectorType)
-        element = type_.element_type if vector else type_
-        floating = not isinstance(element, (ir.IntegerType, ir.IndexType))
-        attr = (
-            ir.FloatAttr.get(element, float(value))
-            if floating
-            else ir.IntegerAttr.get(element, int(value))
-        )
-        return self.constant_of(type_, attr)
+        element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+        if isinstance(element, (ir.IntegerType, ir.IndexType)):
+            return self.constant_of(type_, ir.IntegerAttr.get(element, int(value)))
+        return self.constant_of(type_, ir.FloatAttr.get(element, float(value)))
 
     def constant_of(self, type_: ir.Type, attr: ir.Attribute) -> ir.Value:
         """Return the constant of an attribute; a number's is in all lanes of a vector."""
@@ -232,10 +226,8 @@ class IndexEmitter:
     def compare(self, predicate: str, a: Index, b: Index) -> ir.Value:
         """Return whether `a predicate b`, as an i1; of vectors of integers as a mask."""
         attr = ir.IntegerAttr.get(self._i64, _PREDICATES[predicate])
-        operands = [self.index(a), self.index(b)]
-        return self.op(
-            "arith.cmpi", operands, self.condition_type(operands[0].type), predicate=attr
-        )
+        a, b = self.index(a), self.index(b)
+        return self.op("arith.cmpi", [a, b], self.condition_type(a.type), predicate=attr)
 
     def condition_type(self, type_: ir.Type) -> ir.Type:
         """Return the type of a condition on values of a type: an i1, or a mask for vectors."""

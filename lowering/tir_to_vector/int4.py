@@ -1,5 +1,6 @@
 """Buffers of 4-bit integers: two elements in a byte, the first in the low half."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -88,10 +89,7 @@ class _Writer:
 
     def _memref_alloc(self, op: ir.Operation) -> None:
         sizes = self._sizes(op, list(op.operands))
-        total: Index = 1
-        for size in sizes:
-            total *= size
-        data = self._emit.alloc((total + 1) // 2, self._byte, stack=0)
+        data = self._emit.alloc((math.prod(sizes) + 1) // 2, self._byte, stack=0)
         self._places[op.results[0]] = self._row_major(data, 0, sizes)
 
     def _memref_view(self, op: ir.Operation) -> None:
@@ -180,10 +178,7 @@ class _Writer:
 
     def _bytes(self, value: ir.Value) -> ir.Value:
         """Return a buffer's memory as bytes in a row."""
-        total: Index = 1
-        for size in self._sizes_of(value):
-            total *= size
-        return self._emit.from_place(value, 0, total)
+        return self._emit.from_place(value, 0, math.prod(self._sizes_of(value)))
 
     def _row_major(self, data: ir.Value, first: Index, sizes: Sequence[Index]) -> _Place:
         strides: list[Index] = []

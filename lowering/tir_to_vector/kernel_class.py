@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ class Final(str):
     """A reason why nests do not match that holds for all later classes too."""
 
 
+@dataclass(eq=False)
 class Nests:
     """The nests that are to be planned, for `KernelClass.match`.
 
@@ -33,10 +34,7 @@ class Nests:
 
     tops: Sequence[ir.Operation]
     machine: Machine
-
-    def __init__(self, tops: Sequence[ir.Operation], machine: Machine) -> None:
-        self.tops, self.machine = tops, machine
-        self._known: dict[Any, Any] = {}
+    _known: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def first(self) -> Nest | str:

@@ -35,13 +35,14 @@ class Stage:
 
 def find_stages(flat: FlatNest) -> list[Stage]:
     """Return the parts of a map, each with one function, that pass one f32 to the next."""
-    if sum(map(is_function, flat.slice)) < 2:
+    if sum(is_function(op.name) for op in flat.slice) < 2:
         return [Stage(None, flat.value, flat.slice)]
     cuts: list[ir.Value] = []
     seen, latest = False, None
     for op, only in zip(flat.slice, _live_values(flat), strict=True):
-        if is_function(op):
-            if latest is not None and _depends(flat, op, latest):
+        if is_function(op.name):
+            made = _between(flat, latest, op.results[0])
+            if latest is not None and any(latest in each.operands for each in made):
                 cuts.append(latest)
             seen, latest = True, None
         if seen and only is not None and isinstance(only.type, ir.F32Type):
@@ -51,12 +52,6 @@ def find_stages(flat: FlatNest) -> list[Stage]:
         Stage(start, value, _between(flat, start, value))
         for start, value in zip(starts, [*cuts, flat.value], strict=True)
     ]
-
-
-def _depends(flat: FlatNest, op: ir.Operation, value: ir.Value) -> bool:
-    """Whether an operation uses a value."""
-    made = _between(flat, value, op.results[0])
-    return any(operand == value for each in made for operand in each.operands)
 
 
 def _live_values(flat: FlatNest) -> list[ir.Value | None]:

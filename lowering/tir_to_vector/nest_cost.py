@@ -185,7 +185,7 @@ def _instructions(name: str, machine: Machine) -> tuple[int, int]:
     """Return the vector instructions of an operation: multiplications and FMAs, and others."""
     if name in _COUNTS:
         return _COUNTS[name][0 if machine.isa.tables else 1]
-    if _is_function(name):
+    if is_function(name):
         return _LONG_FUNCTION if name in _LONG else _FUNCTION
     if name in _PRODUCTS:
         return 1, 0
@@ -213,18 +213,14 @@ def tile_cycles(rows: int, vectors: int) -> int:
     return max(rows * vectors, rows + vectors, FMA_LATENCY) + 1
 
 
-def is_function(op: ir.Operation) -> bool:
-    """Whether an operation is an elementary function of several instructions."""
-    return _is_function(op.name)
-
-
-def _is_function(name: str) -> bool:
+def is_function(name: str) -> bool:
+    """Whether an operation of a name is an elementary function of several instructions."""
     return name.startswith("math.") and name not in _QUICK
 
 
 def has_functions(flat: FlatNest) -> bool:
     """Whether a nest computes elementary functions of several instructions."""
-    return any(map(is_function, flat.slice))
+    return any(is_function(op.name) for op in flat.slice)
 
 
 def bits_of(type_: ir.Type) -> int:

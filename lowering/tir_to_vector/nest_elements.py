@@ -1,5 +1,6 @@
 """Elements and vectors of a nest over flat memory: loads, computation, stores."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -136,10 +137,9 @@ class ElementWriter:
         walked = [op for op in strides if self.vector is not None and strides[op][self.vector] == 1]
         total: Index = 0
         for op in walked:
-            touched: Index = self.bits(op) // 8
-            for it, stride in zip(self.flat.iters, strides[op], strict=True):
-                touched *= 1 if stride == 0 else self.emit.size(it.extent)
-            total += touched
+            steps = zip(self.flat.iters, strides[op], strict=True)
+            moving = [it for it, stride in steps if stride != 0]
+            total += times_extents(self.emit, moving, self.bits(op) // 8)
         far = self.emit.all_at_most((beyond, total))
         for op in walked if far is not False else ():
             self._ahead[op] = self.emit.select(far, ahead * 8 // self.bits(op), 0)
@@ -343,6 +343,4 @@ def work_of(emit: Emitter, flat: FlatNest, each: int) -> Index:
 
 def times_extents(emit: Emitter, iters: Iterable[FlatIter], each: Index) -> Index:
     """Return the product of a number and the extents of iterators."""
-    for it in iters:
-        each *= emit.size(it.extent)
-    return each
+    return math.prod((emit.size(it.extent) for it in iters), start=each)

@@ -5,13 +5,14 @@ operations in the same order for any number of threads.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.lowering.tir_to_vector.control_flow import ControlFlowEmitter
-from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool, Index, Span, ceil_div, round_up
 from relax_mlir.lowering.walk import outermost
 
 func: ModuleType = submodule("dialects.func")
@@ -46,8 +47,8 @@ class ParallelDim:
         """Return the time of the busiest thread relative to the mean; a guess if dynamic."""
         if not isinstance(self.extent, int):
             return _DYNAMIC_IMBALANCE
-        units = max(1, -(-self.extent // self.unit))
-        return -(-units // threads) * threads / units
+        units = max(1, ceil_div(self.extent, self.unit))
+        return round_up(units, threads) / units
 
 
 @dataclass(frozen=True)
@@ -112,24 +113,15 @@ class ParallelEmitter(ControlFlowEmitter):
                 self._region = None
             self.effect("omp.terminator", [])
 
-    @contextmanager
-    def region_entry(self) -> Iterator[None]:
-        """Write at the beginning of the parallel region, if there is one, or of the function."""
+    def region_entry(self) -> ir.InsertionPoint:
+        """Return the beginning of the parallel region, if there is one, or of the function."""
         if self._region is None:
-            with self.at_entry():
-                yield
-            return
-        with ir.InsertionPoint.at_block_begin(self._region.op.regions[0].blocks[0]):
-            yield
+            return self.at_entry()
+        return ir.InsertionPoint.at_block_begin(self._region.op.regions[0].blocks[0])
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Write before the parallel region, if there is one."""
-        if self._region is None:
-            yield
-            return
-        with ir.InsertionPoint(self._region.op):
-            yield
+    def outside(self) -> AbstractContextManager[Any]:
+        """Return a context that writes before the parallel region, if there is one."""
+        return nullcontext() if self._region is None else ir.InsertionPoint(self._region.op)
 
     def wait(self) -> None:
         """Wait for all threads of the region, if there is one."""
@@ -143,12 +135,13 @@ class ParallelEmitter(ControlFlowEmitter):
         width = 8 if isinstance(element, ir.IndexType) else max(8, element.width) // 8
         byte = ir.IntegerType.get_signless(8)
         with self.outside():
-            bytes_ = self.mul(self.div(self.add(self.mul(size, width), _LINE - 1), _LINE), _LINE)
-            size_of_all = self.index(self.mul(self._region.max_threads, bytes_))
+            bytes_ = round_up(size * width, _LINE)
             type_ = ir.MemRefType.get([_DYNAMIC], byte)
-            all_ = memref.AllocOp(type_, [size_of_all], [], alignment=_LINE).result
+            all_ = memref.AllocOp(
+                type_, [self._region.max_threads * bytes_], [], alignment=_LINE
+            ).result
         known = isinstance(size, int)
-        start = self.index(self.mul(self._region.thread, bytes_))
+        start = self._region.thread * bytes_
         type_ = ir.MemRefType.get([size if known else _DYNAMIC], element)
         return self.op("memref.view", [all_, start, *([] if known else [size])], type_)
 
@@ -163,15 +156,14 @@ class ParallelEmitter(ControlFlowEmitter):
             if here is False:
                 ranges.append((0, dim.extent))
                 continue
-            low, high = (self._bound(dim, at, count) for at in (thread, self.add(thread, 1)))
+            low, high = (self._bound(dim, at, count) for at in (thread, thread + 1))
             ranges.append((self.select(here, low, 0), self.select(here, high, dim.extent)))
         return ranges
 
     def _bound(self, dim: ParallelDim, number: ir.Value, count: ir.Value) -> ir.Value:
         """Return where a piece begins: the multiple of the unit nearest to its share."""
-        share = self.div(self.mul(number, dim.extent), count)
-        units = self.div(self.add(share, dim.unit // 2), dim.unit)
-        inside = self.min(self.mul(units, dim.unit), dim.extent)
+        share = number * dim.extent // count
+        inside = self.min((share + dim.unit // 2) // dim.unit * dim.unit, dim.extent)
         return self.select(self.compare("eq", number, count), dim.extent, inside)
 
     def _max_threads(self) -> ir.Value:
@@ -187,11 +179,9 @@ class ParallelEmitter(ControlFlowEmitter):
 
     def call_library(self, name: str, operands: Sequence[ir.Value], result: ir.Type) -> ir.Value:
         """Write a call of a function of the process's libraries; return what it returns."""
-        self._declare(name, ir.FunctionType.get([value.type for value in operands], [result]))
-        return self.op("func.call", operands, result, callee=ir.FlatSymbolRefAttr.get(name))
-
-    def _declare(self, name: str, type_: ir.FunctionType) -> None:
         module = outermost(self._marks[0].operation)
         if name not in ir.SymbolTable(module):
+            type_ = ir.FunctionType.get([value.type for value in operands], [result])
             with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
                 func.FuncOp(name, type_, visibility="private")
+        return self.op("func.call", operands, result, callee=ir.FlatSymbolRefAttr.get(name))

@@ -140,12 +140,10 @@ def _plan(nests: Nests) -> Plan:
 
 def _joined(before: Plan, plan: Plan) -> bool:
     """Join a plan to the one before, if their class can; returns whether it did."""
-    if before.kernel_class is not plan.kernel_class or before.problem is None:
+    kernel_class = before.kernel_class
+    if kernel_class is None or kernel_class is not plan.kernel_class or kernel_class.join is None:
         return False
-    join = None if plan.kernel_class is None else plan.kernel_class.join
-    problem = None
-    if join is not None and plan.problem is not None:
-        problem = join(before.problem, plan.problem)
+    problem = kernel_class.join(before.problem, plan.problem)
     if problem is None:
         return False
     before.tops += plan.tops

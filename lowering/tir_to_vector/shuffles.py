@@ -23,7 +23,8 @@ def transpose_tile(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
     swapped, size by size. Vectors that are longer by a factor are several squares side by side.
     """
     height, lanes = len(vectors), vectors[0].type.shape[0]
-    bits = _bits(vectors[0].type.element_type)
+    element = vectors[0].type.element_type
+    bits = 64 if isinstance(element, ir.IndexType) else element.width
     small = max(1, min(height, _LANE_BITS // bits, lanes))
     can_be_opaque = (
         emit.isa.assembly is not None and _MIN_OPAQUE_BITS <= lanes * bits <= emit.isa.vector_bits
@@ -37,10 +38,6 @@ def transpose_tile(emit: Emitter, vectors: list[ir.Value]) -> list[ir.Value]:
         )
         width, seen = 2 * width, seen + 1
     return vectors
-
-
-def _bits(element: ir.Type) -> int:
-    return 64 if isinstance(element, ir.IndexType) else element.width
 
 
 def _interleave(emit: Emitter, vectors: list[ir.Value], group: int) -> list[ir.Value]:

@@ -54,12 +54,8 @@ def align_storage(func: ir.OpView) -> None:
 
 def _entries(block: ir.Operation) -> Iterator[tuple[int, _Wish]]:
     """Yield a block's annotations: the number of the buffer it writes, and the stride."""
-    if "annotations" not in block.attributes:
-        return
-    noted = block.attributes["annotations"]
-    if not isinstance(noted, ir.DictAttr) or KEY not in noted:
-        return
-    entries = noted[KEY]
+    noted = block.attributes.get("annotations")
+    entries = noted[KEY] if isinstance(noted, ir.DictAttr) and KEY in noted else None
     for entry in entries if isinstance(entries, ir.ArrayAttr) else ():
         numbers = list(entry) if isinstance(entry, ir.ArrayAttr) else []
         if len(numbers) == 4 and all(isinstance(n, ir.IntegerAttr) for n in numbers):
@@ -95,18 +91,14 @@ def _align(alloc: ir.Operation, wishes: dict[int, _Wish]) -> None:
         strides.insert(0, step)
         step = step * dims[axis]
     padded = _padded(dims, strides)
-    dtype = (
-        ir.StringAttr(alloc.attributes["tir.dtype"]).value if "tir.dtype" in alloc.attributes
-        else T.dtype_of_element(ir.MemRefType(alloc.results[0].type).element_type)
-    )  # fmt: skip
+    if padded == dims:
+        return
+    known, element = alloc.attributes.get("tir.dtype"), alloc.result.type.element_type
+    dtype = T.dtype_of_element(element) if known is None else known.value
     with ir.InsertionPoint(alloc), alloc.location:
-        if padded is not None:
-            if padded == dims:
-                return
-            made = _alloc(alloc, padded, dtype)
-        else:
-            flat = _alloc(alloc, [step], dtype)
-            made = _view(flat, dims, strides, dtype)
+        made = _alloc(alloc, [step] if padded is None else padded, dtype)
+        if padded is None:
+            made = _view(made, dims, strides, dtype)
     alloc.results[0].replace_all_uses_with(made)
     alloc.erase()
 

@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relax_mlir.dialects.bindings import ir
@@ -204,14 +204,9 @@ class _Writer:
         if isinstance(expr, ir.AffineMulExpr):
             return self._times(lhs, rhs)
         # Sizes may be differences, so quotients round as the language says, not as the CPU does.
-        quotient = self._divide(
-            "arith.ceildivsi" if isinstance(expr, ir.AffineCeilDivExpr) else "arith.floordivsi",
-            lhs,
-            rhs,
-        )
-        if isinstance(expr, ir.AffineModExpr):
-            return lhs - quotient * rhs
-        return quotient
+        rounding = "ceil" if isinstance(expr, ir.AffineCeilDivExpr) else "floor"
+        quotient = self._divide(f"arith.{rounding}divsi", lhs, rhs)
+        return lhs - quotient * rhs if isinstance(expr, ir.AffineModExpr) else quotient
 
     def _times(self, lhs: Index, rhs: Index) -> Index:
         """Return a product, -1 where it does not fit: no loop runs and no allocation accepts it."""
@@ -231,14 +226,10 @@ class _Writer:
 
     def _divide(self, name: str, lhs: Index, rhs: Index) -> ir.Value:
         emit = self._emit
-        write: Callable[..., ir.Value] = emit.op
-        if isinstance(rhs, int):
-            return write(name, [emit.index(lhs), emit.index(rhs)], emit.index_type)
         # The CPU would end the process; -1 is a size that nothing accepts.
-        zero = emit.compare("eq", rhs, 0)
-        divisor = emit.select(zero, 1, rhs)
-        quotient = write(name, [emit.index(lhs), divisor], emit.index_type)
-        return emit.select(zero, -1, quotient)
+        zero = not isinstance(rhs, int) and emit.compare("eq", rhs, 0)
+        operands = [emit.index(lhs), emit.index(emit.select(zero, 1, rhs))]
+        return emit.select(zero, -1, emit.op(name, operands, emit.index_type))
 
 
 def _is_small(value: Index) -> bool:

@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import ModuleType
 from typing import TypeVar
 
-from relax_mlir.dialects.bindings import ir
+from relax_mlir.dialects.bindings import ir, submodule
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.tir_to_vector.analysis import (
     BRANCH,
@@ -39,8 +40,12 @@ from relax_mlir.lowering.tir_to_vector.flat import (
     plus_constant,
     terms_of,
 )
-from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_constant, is_zero
+from relax_mlir.lowering.tir_to_vector.index_emit import Index, is_zero
 from relax_mlir.lowering.tir_to_vector.symbols import size_value, symbolic
+from relax_mlir.lowering.walk import defining_op
+
+arith: ModuleType = submodule("dialects.arith")
+memref: ModuleType = submodule("dialects.memref")
 
 
 @dataclass
@@ -76,10 +81,12 @@ def _match_padded(fill: FlatNest, copy: FlatNest) -> Padded | None:
     outer, inner, buffer = fill.nest, copy.nest, fill.written
     if copy.written != buffer or len(copy.slice) != 1 or len(inner.loads) != 1:
         return None
-    owner, value, load = buffer.owner, fill.value.owner, inner.loads[0]
-    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
-        return None
-    if not is_constant(fill.value) or copy.value != load.op.results[0]:
+    load, number = inner.loads[0], defining_op(fill.value, "arith.constant")
+    if (
+        number is None
+        or copy.value != load.op.result
+        or defining_op(buffer, "memref.alloc") is None
+    ):
         return None
     identity = list(range(len(inner.types)))
     if outer.stores[0].iters != list(range(buffer.type.rank)) or load.iters != identity:
@@ -92,11 +99,10 @@ def _match_padded(fill: FlatNest, copy: FlatNest) -> Padded | None:
     after = [
         (all_ - size - first).value for all_, size, first in zip(whole, sizes, before, strict=True)
     ]
-    known = [count for count in after if count is not None and count >= 0]
-    if len(known) < len(after):
+    if any(count is None or count < 0 for count in after):
         return None
-    number = value.operation.attributes["value"]
-    return Padded(buffer, load.buffer, before, known, sizes, number, (outer, inner))
+    value = number.attributes["value"]
+    return Padded(buffer, load.buffer, before, after, sizes, value, (outer, inner))
 
 
 def _match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] | None:
@@ -120,13 +126,8 @@ def _match_padded_use(tops: Sequence[ir.Operation]) -> tuple[Padded, FlatNest] |
 
 def _offsets(store: Access) -> list[int] | None:
     """Return the constant of each dimension's iterator, None for other indices."""
-    offsets = []
-    for position, expr in enumerate(store.exprs):
-        offset = plus_constant(expr, position)
-        if offset is None or offset < 0:
-            return None
-        offsets.append(offset)
-    return offsets
+    offsets = [plus_constant(expr, position) for position, expr in enumerate(store.exprs)]
+    return None if any(offset is None or offset < 0 for offset in offsets) else offsets
 
 
 # Predicates of `arith.cmpi`, and the same with exchanged operands.
@@ -140,16 +141,12 @@ class _Guarded:
 
     Attributes:
         nest: it.
-        load: of the image.
-        store: the store of both.
         number: the constant.
         low: for each dimension where the image begins.
         size: for each dimension the image's size.
     """
 
     nest: Nest
-    load: ir.Operation
-    store: ir.Operation
     number: ir.Operation
     low: list[int]
     size: list[SymExpr]
@@ -174,14 +171,11 @@ def _match(nest: Nest) -> _Guarded | None:
     identity = list(range(len(nest.types)))
     if store.iters != identity or len(load.exprs) != len(identity):
         return None
-    buffer, value = store.buffer.owner, store.op.operands[0].owner
-    if isinstance(buffer, ir.Block) or buffer.operation.name != "memref.alloc":
+    choice = defining_op(store.op.operands[0], BRANCH)
+    if choice is None or defining_op(store.buffer, "memref.alloc") is None:
         return None
-    if isinstance(value, ir.Block) or value.operation.name != BRANCH:
-        return None
-    choice = value.operation
-    inside, outside = (result_of(choice, region) for region in range(2))
-    if inside != load.op.results[0] or not is_constant(outside):
+    number = defining_op(result_of(choice, 1), "arith.constant")
+    if number is None or result_of(choice, 0) != load.op.result:
         return None
     bounds = _bounds(nest, choice.operands[0])
     if bounds is None:
@@ -198,7 +192,7 @@ def _match(nest: Nest) -> _Guarded | None:
         if after is None or after < 0 or (size.value is not None and size.value < 0):
             return None
         sizes.append(size)
-    return _Guarded(nest, load.op, store.op, outside.owner.operation, lows, sizes)
+    return _Guarded(nest, number, lows, sizes)
 
 
 def _bounds(nest: Nest, condition: ir.Value) -> tuple[list[int], dict[int, SymExpr]] | None:
@@ -232,19 +226,15 @@ def _bounds(nest: Nest, condition: ir.Value) -> tuple[list[int], dict[int, SymEx
 
 def _conjuncts(condition: ir.Value) -> list[ir.Operation] | None:
     """Return the comparisons of a conjunction, by `arith.andi` or by branches."""
-    if isinstance(condition.owner, ir.Block):
-        return None
-    op = condition.owner.operation
-    if op.name == "arith.cmpi":
-        return [op]
-    if op.name == "arith.andi":
-        parts = list(op.operands)
-    elif op.name == BRANCH and is_constant(no := result_of(op, 1)):
-        if not is_zero(no.owner.operation.attributes["value"]):
+    op = defining_op(condition, "arith.cmpi", "arith.andi", BRANCH)
+    if op is None or op.name == "arith.cmpi":
+        return None if op is None else [op]
+    parts = list(op.operands)
+    if op.name == BRANCH:
+        no = defining_op(result_of(op, 1), "arith.constant")
+        if no is None or not is_zero(no.attributes["value"]):
             return None
-        parts = [op.operands[0], result_of(op, 0)]
-    else:
-        return None
+        parts.append(result_of(op, 0))
     result = [_conjuncts(part) for part in parts]
     return None if None in result else [each for part in result if part for each in part]
 
@@ -269,24 +259,14 @@ def _store(nest: Nest, guarded: _Guarded, *, fills: bool) -> None:
     body = nest.block.regions[0].blocks[0]
     *old, end = (view.operation for view in body.operations)
     at = list(body.arguments)
-    index = ir.IndexType.get()
     with ir.InsertionPoint(end):
         if fills:
-            value = guarded.number.clone().results[0]
+            value = guarded.number.clone().result
         else:
-            operands = [guarded.load.operands[0], *at]
-            value = ir.Operation.create(
-                "memref.load", results=[guarded.number.results[0].type], operands=operands
-            ).result
-            at = [
-                ir.Operation.create(
-                    "arith.addi", results=[index], operands=[i, size_value(SymExpr.const(low))]
-                ).result
-                if low
-                else i
-                for i, low in zip(at, guarded.low, strict=True)
-            ]
-        ir.Operation.create("memref.store", operands=[value, nest.stores[0].buffer, *at])
+            value = memref.load(nest.loads[0].buffer, at)
+            pairs = zip(at, guarded.low, strict=True)
+            at = [arith.addi(i, size_value(low)) if low else i for i, low in pairs]
+        memref.store(value, nest.stores[0].buffer, at)
     for op in reversed(old):
         op.erase()
 
@@ -303,10 +283,9 @@ def index_terms(flat: FlatNest, access: FlatAccess) -> list[tuple[SymExpr, dict[
         if form is None or (form[0].value or 0) < 0:
             return None
         terms = {order.index(i): factor.value for i, factor in form[1].items() if factor != 0}
-        known = {i: factor for i, factor in terms.items() if factor is not None and factor >= 0}
-        if len(known) < len(terms):
+        if any(factor is None or factor < 0 for factor in terms.values()):
             return None
-        found.append((form[0], known))
+        found.append((form[0], terms))
     return found
 
 
@@ -352,10 +331,8 @@ class WindowWriter:
 
     def __init__(self, form: Window, emit: Emitter) -> None:
         self.form, self.emit, self.machine = form, emit, emit.machine
-        lanes = self.machine.lanes(form.element)
-        assert lanes is not None  # others are left to plain loops
-        self.lanes = lanes
-        self.vector: ir.VectorType = ir.VectorType.get([lanes], form.element)
+        self.lanes: int = self.machine.isa.lanes(form.element.width)
+        self.vector: ir.VectorType = ir.VectorType.get([self.lanes], form.element)
         self.finish: EpilogueEmitter | None = None
         if form.epilogue is None:
             self.out: Layout = Layout(form.out, emit)
