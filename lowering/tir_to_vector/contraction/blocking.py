@@ -119,43 +119,32 @@ class RowTiles:
     @property
     def count(self) -> Index:
         """The number of tiles."""
-        if isinstance(self.rows, int):
-            count = ceil_div(self.rows, self.most)
-            shared = round_up(count, self.threads)
-            enough = not self.full and self.rows >= shared * _SHARED
-            return shared if enough else count
-        if self.full:
-            return ceil_div(self.rows, self.most)
-        return sum(count for _, count in self._plan())
+        if not isinstance(self.rows, int) and not self.full:
+            return sum(count for _, count in self._plan())
+        count = ceil_div(self.rows, self.most)
+        shared = round_up(count, self.threads)
+        return count if self.full or self.rows < shared * _SHARED else shared
 
     @property
     def largest(self) -> int:
         """Rows of the largest tile."""
         if not isinstance(self.rows, int):
             return self.most
-        if self.full:
-            return min(self.rows, self.most)
-        count = self.count
-        assert isinstance(count, int)
-        return ceil_div(self.rows, max(1, count))
+        return min(self.rows, self.most) if self.full else ceil_div(self.rows, max(1, self.count))
 
     def loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
         """Yield the loops over a range of tiles."""
-        emit = self.emit
-        if isinstance(self.rows, int):
-            count, tile = self.count, self.largest
-            assert isinstance(count, int)
-            large = count - (count * tile - self.rows)
-            tiles = ((tile, 0, large, 0), (tile - 1, large, count, large))
-            if self.full and tile:
-                large, left = divmod(self.rows, tile)
-                tiles = ((tile, 0, large, 0), (left, large, count, large * (tile - left)))
-            for rows, low, high, base in tiles:
-                if low < high:
-                    yield TileLoop(rows, emit.max(first, low), emit.min(last, high), base)
-            return
-        if not self.full:
-            yield from self._planned_loops(first, last)
+        emit, known = self.emit, isinstance(self.rows, int)
+        if known or not self.full:
+            done: Index = 0
+            rows: Index = 0
+            for size, count in self._plan():
+                upto, base = done + count, rows - done * size
+                partial = not known and 1 < size < self.most - 1
+                if not known or count:
+                    low, high = emit.max(first, done), emit.min(last, upto)
+                    yield TileLoop(size, low, high, base, partial)
+                done, rows = upto, rows + count * size
             return
         most, small = self.most, self.most // 2
         large = (self.rows + small - 1) // most
@@ -166,21 +155,16 @@ class RowTiles:
         count = ceil_div(emit.select(here, left, 0), small)
         yield TileLoop(small, 0, count, done, partial=True)
 
-    def _planned_loops(self, first: Index, last: Index) -> Iterator[TileLoop]:
-        emit = self.emit
-        done: Index = 0
-        rows: Index = 0
-        for size, count in self._plan():
-            upto = done + count
-            base = rows - done * size
-            partial = 1 < size < self.most - 1
-            low, high = emit.max(first, done), emit.min(last, upto)
-            yield TileLoop(size, low, high, base, partial)
-            done, rows = upto, rows + count * size
-
     def _plan(self) -> list[tuple[int, Index]]:
         """Return the sizes of tiles, in order, and the number of tiles of each."""
         emit, rows, most = self.emit, self.rows, self.most
+        if isinstance(rows, int):
+            count, tile = self.count, self.largest
+            if self.full:
+                large = rows // tile if tile else 0
+                return [(tile, large), (rows - large * tile, count - large)]
+            large = rows - count * (tile - 1)
+            return [(tile, large), (tile - 1, count - large)]
         small = max(1, most // 3)
         large, less = rows // most, 0
         for taken in (small, 0):
@@ -242,9 +226,7 @@ class GemmBlocking:
     def __init__(self, gemm: Contraction, emit: Emitter) -> None:
         self.gemm, self.emit, self.machine = gemm, emit, emit.machine
         machine = self.machine
-        lanes = machine.lanes(gemm.element)
-        assert lanes is not None  # contractions of other elements are left to plain loops
-        self.lanes = lanes
+        self.lanes: int = machine.isa.lanes(gemm.element.width)
         tile = product_tile(gemm, machine)
         self.vectors: int = tile.vectors
         self.width: int = self.vectors * self.lanes

@@ -106,9 +106,7 @@ def bf16_dot_product(machine: Machine) -> DotProduct | None:
 
 def intrinsic_of(kind: str, machine: Machine) -> str | None:
     """Return the intrinsic for a kind of dot products, None if the machine has none."""
-    if kind not in machine.dot_products:
-        return None
-    return machine.isa.intrinsic(kind)
+    return machine.isa.intrinsic(kind) if kind in machine.dot_products else None
 
 
 def groups_type(lanes: int) -> ir.VectorType:
@@ -209,10 +207,8 @@ def emit_matrix_sums(
 
 
 def _move(emit: Emitter, name: str, number: int, base: ir.Value, at: Index, stride: Index) -> None:
-    i64 = ir.IntegerType.get_signless(64)
     where = _pointer(emit, base, at, _GROUP_BYTES)
-    distance = emit.op("arith.index_cast", [emit.index(stride * _GROUP_BYTES)], i64)
-    _tile(emit, name, [number], [where, distance])
+    _tile(emit, name, [number], [where, _word(emit, stride * _GROUP_BYTES)])
 
 
 def _tile(
@@ -223,7 +219,10 @@ def _tile(
 
 
 def _pointer(emit: Emitter, base: ir.Value, at: Index, bytes_: int) -> ir.Value:
-    i64 = ir.IntegerType.get_signless(64)
-    start = emit.address(base)
-    place = emit.op("arith.index_cast", [emit.index(start + at * bytes_)], i64)
+    place = _word(emit, emit.address(base) + at * bytes_)
     return emit.op("llvm.inttoptr", [place], ir.Type.parse("!llvm.ptr"))
+
+
+def _word(emit: Emitter, value: Index) -> ir.Value:
+    """Return an index as an i64."""
+    return emit.op("arith.index_cast", [emit.index(value)], ir.IntegerType.get_signless(64))

@@ -88,9 +88,7 @@ class GemmWriter:
         if self.blocking.panel_width:
             return is_packed_gemv(self.blocking)
         along_k = gemm.b.strides[gemm.k] == 1 and gemm.b.strides[gemm.n] != 1
-        if along_k and gemm.a.strides[gemm.k] != 1:
-            return False
-        if not along_k and gemm.b.strides[gemm.n] != 1:
+        if (gemm.a.strides[gemm.k] if along_k else gemm.b.strides[gemm.n]) != 1:
             return False
         most: Index = DOT_MIN_ROWS - 1
         if not along_k:
@@ -119,10 +117,9 @@ class GemmWriter:
         with self._loops(_MEMORY_WORK, whole_rows=True) as (env, columns, _):
             kernel = PackedGemv(self.blocking)
             a, b = (x.at(env) for x in (self.blocking.a, self.blocking.b))
-            out = None
-            if self.c is not None:
-                c = self.c.at(env)
-                out = StridedRef(c.base, c.offset, {"m": c.stride(self.gemm.m)})
+            out = None if self.c is None else self.c.at(env)
+            if out is not None:
+                out = replace(out, strides={"m": out.stride(self.gemm.m)})
             first = None if self.init is None else True
             store = Store(out, first, self.init, finish=self._finish_of(env, 0))
             kernel.write(a, b, columns, store)
@@ -208,9 +205,7 @@ class GemmWriter:
             env: dict[int, Index] = {}
             for position in self.blocking.outer:
                 env[position] = loops.enter_context(self.emit.each_step(*spans[position]))
-            inner = [self.blocking.k]
-            for position in reversed(gemm.outer_reductions):
-                inner.append(self.blocking.extent(position))
+            inner = [self.blocking.k, *map(self.blocking.extent, reversed(gemm.outer_reductions))]
             for position in gemm.outer_reductions:
                 steps = steps_of(self.emit, inner.pop(), inner)
                 env[position] = loops.enter_context(self.emit.each_step(0, steps))
@@ -227,15 +222,11 @@ class GemmWriter:
         """
         emit, blocking = self.emit, self.blocking
         work = work_of(emit, self.gemm.flat, each)
-        dims = [
-            ParallelDim(blocking.extent(position), 1, 2 * emit.threads)
-            for position in blocking.outer
-        ]
-        least = 0 if whole_rows else self._min_columns
+        dims = [ParallelDim(blocking.extent(i), 1, 2 * emit.threads) for i in blocking.outer]
         unit = blocking.unit
         if blocking.panel_width:
             unit = blocking.panel_width * (panels_at_once(blocking) if whole_rows else 1)
-        dims.append(ParallelDim(blocking.n, unit, least))
+        dims.append(ParallelDim(blocking.n, unit, 0 if whole_rows else self._min_columns))
         if not whole_rows:
             dims.append(ParallelDim(blocking.rows.count, 1, 2 * emit.threads))
             dims.append(ParallelDim(blocking.n, blocking.unit))
@@ -282,9 +273,10 @@ class GemmWriter:
         emit, gemm = self.emit, self.gemm
         value = emit.constant_of(gemm.element, self.init)
         with ExitStack() as loops:
-            spatial = [i for i in (*gemm.outer, gemm.m, gemm.n) if i is not None]
             env = {
-                i: loops.enter_context(emit.each_step(0, self.blocking.extent(i))) for i in spatial
+                i: loops.enter_context(emit.each_step(0, self.blocking.extent(i)))
+                for i in (*gemm.outer, gemm.m, gemm.n)
+                if i is not None
             }
             emit.store(value, self._sums.base, [self._sums.at(env).offset])
 
@@ -318,12 +310,9 @@ class GemmWriter:
         """
         emit, gemm, blocking = self.emit, self.gemm, self.blocking
         (j0, _), (k0, k1) = columns, steps
-        first: bool | ir.Value | None = None
-        if self.init is not None:
-            first = emit.holds("eq", k0, 0)
-        last: bool | ir.Value = True
-        if self.finish is not None and not isinstance(k0, int):
-            last = emit.compare("eq", k1, blocking.k)
+        first = None if self.init is None else emit.holds("eq", k0, 0)
+        is_last = self.finish is None or isinstance(k0, int)
+        last = is_last or emit.compare("eq", k1, blocking.k)
         many = k1 - k0
         for loop_ in blocking.rows.loops(*rows):
             share: Index = 0

@@ -4,6 +4,7 @@ One object of each serves one kernel: `allocate` inside the parallel region, the
 tile, and panels of B for each block of columns and of k.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -62,20 +63,16 @@ class BOperand:
     def decide(self) -> None:
         """Decide whether to pack."""
         blocking, gemm = self._blocking, self._blocking.gemm
+        few = isinstance(blocking.m, int) and blocking.m < PACK_ROWS
         if blocking.panel_width:
             # Each tile of rows would convert the panels again.
             self.pack = blocking.load.converts
-            return
-        vnni = blocking.dot is not None
-        if vnni or blocking.b.stride(gemm.n) != 1 or gemm.widen[1] is not None:
+        elif blocking.dot is not None or blocking.b.stride(gemm.n) != 1 or gemm.widen[1]:
             self.pack = True
-            return
-        many = blocking.k * blocking.n
-        known = isinstance(many, int) and many <= PACK_ELEMENTS
-        if known or (isinstance(blocking.m, int) and blocking.m < PACK_ROWS):
-            self.pack = False
-            return
-        self.pack = (blocking.m >= self._min_rows(many)) & (many > PACK_ELEMENTS)
+        elif not few:
+            many = blocking.k * blocking.n
+            if not isinstance(many, int) or many > PACK_ELEMENTS:
+                self.pack = (blocking.m >= self._min_rows(many)) & (many > PACK_ELEMENTS)
 
     def _min_rows(self, many: Index) -> Index:
         """Return the number of rows from which on packing B pays.
@@ -215,11 +212,11 @@ class BOperand:
     def _clear(self, columns: Span, steps: Span, size: Index) -> None:
         """Zero what matrix tiles read past the last group: NaN times zero is NaN."""
         blocking, emit = self._blocking, self._blocking.emit
-        if blocking.dot is None:
+        if blocking.dot is None or isinstance(blocking.dot.part, ir.IntegerType):
             return
         groups, count = blocking.groups(steps[1] - steps[0]), columns[1] - columns[0]
         upto = blocking.whole(groups)
-        if groups == upto or isinstance(blocking.dot.part, ir.IntegerType):
+        if groups == upto:
             return
         none = emit.constant(groups_type(blocking.lanes), 0)
         with emit.loop(0, count, blocking.width) as panel, emit.loop(groups, upto) as row:
@@ -258,9 +255,8 @@ class BOperand:
                 for start in range(0, width, lanes):
                     value = load.vector(emit, panels.base, at, blocking.vector, k, start)
                     emit.vector_store(value, self._packed, [there + start])
-        inside = first - whole
         return Panels(
-            self._packed, 0, width, size, width, inside, padded=True,
+            self._packed, 0, width, size, width, first - whole, padded=True,
             prefetch_distance=_PREFETCH_STEPS,
         )  # fmt: skip
 
@@ -347,10 +343,8 @@ class AOperand:
         """Return whether few tiles use lines from beyond L2 that conflict in cache sets."""
         blocking, emit = self._blocking, self._blocking.emit
         size = blocking.gemm.element.width // 8
-        walked: Index = size
-        for position, stride in enumerate(blocking.gemm.a.strides):
-            if stride != 0:
-                walked *= blocking.extent(position)
+        strides = enumerate(blocking.gemm.a.strides)
+        walked = math.prod((blocking.extent(i) for i, step in strides if step != 0), start=size)
         step = blocking.a.stride(blocking.gemm.k) * size
         conflict = emit.holds("eq", step - emit.round_down(step, PAGE // 4), 0)
         few = blocking.n <= _FEW_TILES * blocking.width

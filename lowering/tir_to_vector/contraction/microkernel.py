@@ -160,19 +160,17 @@ def _prefetch(tile: RegisterTile, c: StridedRef) -> None:
     if tile.short:
         with tile.emit.loop(0, tile.rows) as loop:
             row(loop.counter)
-        return
-    for number in range(tile.rows):
-        row(number)
+    else:
+        for number in range(tile.rows):
+            row(number)
 
 
 def _column_sums(tile: RegisterTile, a: StridedRef, b: StridedRef, steps: Index) -> list[ir.Value]:
     """Write the sums of a single column; return them by row, in all lanes of vectors."""
     emit, lanes = tile.emit, tile.lanes
-    starts: list[tuple[ir.Value, Index]] = [
-        (a.base, a.offset + a.row(emit, row)) for row in range(tile.rows)
-    ]
-    if a.each is not None:
-        starts = [(base, 0) for base in a.each]
+    starts = [(base, 0) for base in a.each or ()]
+    if a.each is None:
+        starts = [(a.base, a.offset + a.row(emit, row)) for row in range(tile.rows)]
 
     def step(k: Index, mask: ir.Value | None, sums: Sequence[ir.Value]) -> list[ir.Value]:
         column = emit.vector_load(b.base, [b.offset + k], tile.vector, mask)
@@ -234,13 +232,11 @@ def tile_sums(
                 part = tile_step(tile, a, b, k, masks, part, at_once)
             sums += part
         loop.carry(sums)
-    parts = [loop.results[u * count : (u + 1) * count] for u in range(split)]
-    while len(parts) > 1:
-        parts = [
-            [add(emit, x, y) for x, y in zip(parts[i], parts[i + 1], strict=True)]
-            for i in range(0, len(parts), 2)
-        ]
-    sums = parts[0]
+    sums = list(loop.results)
+    while len(sums) > count:
+        # The parts of each sum are `count` apart, and a power of two.
+        pairs = [(i, i + count) for i in range(len(sums)) if i // count % 2 == 0]
+        sums = [add(emit, sums[i], sums[j]) for i, j in pairs]
     if whole != steps:
         with emit.loop(whole, steps, 1, sums) as loop:
             loop.carry(tile_step(tile, a, b, loop.counter, masks, loop.carried))
@@ -250,8 +246,7 @@ def tile_sums(
 
 def store_kept(tile: RegisterTile, store: Store, masks: list[ir.Value | None]) -> None:
     """Store the sums of a tile that are in `store.scratch`."""
-    rows = tile.rows if store.rows is None else store.rows
-    _Sink(tile, store, masks).kept(rows)
+    _Sink(tile, store, masks).kept()
 
 
 def starts(tile: RegisterTile, a: StridedRef) -> list[ir.Value]:
@@ -315,22 +310,18 @@ def _store(
     if store.scratch is None or (inline and not asks):
         sink.directly(sums)
         return
-    rows = tile.rows if store.rows is None else store.rows
     if not asks or store.rows is not None:
-        sink.by_row(sums, rows)
+        sink.by_row(sums)
         return
     whole, known = store.whole, store
     if isinstance(store.first, ir.Value) and tile.short:
         # Edges add later blocks of k to C in the loop over rows, which is shorter.
         whole, known = store.first & whole, replace(store, first=True)
     # Masked stores are slower than plain ones, and a loop over rows is slower still.
-    with emit.when(whole) as branch:
-        _Sink(tile, known, [None] * tile.vectors).directly(sums)
-    with emit.otherwise(branch):
-        if store.short:
-            sink.by_row(sums, rows)
-        else:
-            sink.directly(sums)
+    emit.choose(
+        whole, lambda: _Sink(tile, known, [None] * tile.vectors).directly(sums),
+        lambda: (sink.by_row if store.short else sink.directly)(sums),
+    )  # fmt: skip
 
 
 class _Sink:
@@ -364,18 +355,19 @@ class _Sink:
         for row in range(self._tile.rows):
             self._row(row, sums[row * vectors : (row + 1) * vectors])
 
-    def by_row(self, sums: list[ir.Value], rows: Index) -> None:
-        """Store some rows in a loop."""
+    def by_row(self, sums: list[ir.Value]) -> None:
+        """Store the rows that exist in a loop."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
         width = tile.kept * tile.lanes
         for row, h in product(range(tile.rows), range(tile.vectors)):
             value = sums[row * tile.vectors + h]
             emit.vector_store(value, scratch, [row * width + h * tile.lanes])
-        self.kept(rows)
+        self.kept()
 
-    def kept(self, rows: Index) -> None:
-        """Store some rows of those in the scratch buffer."""
+    def kept(self) -> None:
+        """Store the rows that exist of those in the scratch buffer."""
         emit, tile, scratch = self._emit, self._tile, self._store.scratch
+        rows = tile.rows if self._store.rows is None else self._store.rows
         width = tile.kept * tile.lanes
         with emit.loop(0, rows) as loop:
             start = loop.counter * width

@@ -19,7 +19,7 @@ from relax_mlir.lowering.tir_to_vector.contraction.dot_product import (
 )
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatIter, FlatNest
 from relax_mlir.lowering.tir_to_vector.index_emit import ceil_div
-from relax_mlir.lowering.walk import operands_of
+from relax_mlir.lowering.walk import defining_op, operands_of
 
 _ADD = ("arith.addf", "arith.addi")
 _MUL = ("arith.mulf", "arith.muli")
@@ -102,12 +102,9 @@ def match_product(flat: FlatNest) -> tuple[list[tuple[FlatAccess, str | None]], 
     factors = factors_of(flat)
     if factors is None:
         return "does not add products"
-    sides = []
-    for factor in factors:
-        side = loaded(flat, factor)
-        if side is None:
-            return "does not multiply two loads"
-        sides.append(side)
+    sides = [side for factor in factors if (side := loaded(flat, factor)) is not None]
+    if len(sides) < len(factors):
+        return "does not multiply two loads"
     loads = [op for op in flat.slice if op.name == "memref.load"]
     if len(flat.slice) != 1 + len(loads) + sum(widen is not None for _, widen in sides):
         return "computes more than a product and a sum"
@@ -132,11 +129,8 @@ def loaded(flat: FlatNest, factor: ir.Value) -> tuple[FlatAccess, str | None] | 
 
 def widened(value: ir.Value) -> tuple[ir.Value, str | None]:
     """Return what a conversion widens, and its name."""
-    for name in _WIDEN:
-        operands = operands_of(value, name)
-        if operands is not None:
-            return operands[0], name
-    return value, None
+    op = defining_op(value, *_WIDEN)
+    return (value, None) if op is None else (op.operands[0], op.name)
 
 
 def assign(
@@ -245,9 +239,8 @@ def _computed(flat: FlatNest, machine: Machine) -> Contraction | None:
         gemm = assign(flat, [side, (access, None)], flat.accesses[flat.store])
         if isinstance(gemm, str) or gemm.b is not access:
             return None
-        if machine.lanes(gemm.element) is None:
-            return None
-        if any(flat.accesses[op].strides[gemm.n] not in (0, 1) for op in keys):
+        steps = [flat.accesses[op].strides[gemm.n] for op in keys]
+        if machine.lanes(gemm.element) is None or any(step not in (0, 1) for step in steps):
             return None
         accesses = {op: flat.accesses[op] for op in keys}
         computed = replace(
@@ -344,8 +337,7 @@ class ProductTile:
 
 def product_tile(gemm: Contraction, machine: Machine) -> ProductTile:
     """Return the register tile of a contraction."""
-    lanes = machine.lanes(gemm.element)
-    assert lanes is not None  # contractions of other elements are left to plain loops
+    lanes = machine.isa.lanes(gemm.element.width)
     dot = find_dot_product(gemm, machine)
     matrices = dot is not None and dot.matrices
     # A dot-product instruction needs panels in VNNI layout.
@@ -391,8 +383,7 @@ def is_matrix_product(gemm: Contraction, machine: Machine) -> bool:
 
     A convolution is not, nor are weights in blocks that are no panels of register tiles.
     """
-    lanes = machine.lanes(gemm.element)
-    if lanes is None or gemm.outer_reductions or gemm.c.strides[gemm.n] != 1:
+    if machine.lanes(gemm.element) is None or gemm.outer_reductions or gemm.c.strides[gemm.n] != 1:
         return False
     panel = product_tile(gemm, machine).panel
     batch = [i for i in gemm.outer if i != panel]

@@ -25,9 +25,10 @@ from relax_mlir.lowering.tir_to_vector.data_movement.transposed import (
 )
 from relax_mlir.lowering.tir_to_vector.emit import Emitter
 from relax_mlir.lowering.tir_to_vector.flat import FlatAccess, FlatNest
-from relax_mlir.lowering.tir_to_vector.index_emit import Index
+from relax_mlir.lowering.tir_to_vector.index_emit import Bool
 from relax_mlir.lowering.tir_to_vector.kernel_class import Candidate, KernelClass, Nests, Problem
 from relax_mlir.lowering.tir_to_vector.nest_cost import bits_of, nest_work, step_cycles, tile_work
+from relax_mlir.lowering.tir_to_vector.nest_elements import times_extents
 from relax_mlir.lowering.tir_to_vector.vector_nest import NestWriter, vector_iter
 
 _ZERO, _ONE = SymExpr.const(0), SymExpr.const(1)
@@ -78,13 +79,8 @@ def match_prologue(flat: FlatNest, machine: Machine) -> Prologue | None:
     total = flat.accesses[flat.store]
     if factors is None or total.buffer.type.element_type != flat.store.operands[0].type:
         return None
-    operands: list[tuple[FlatAccess, str | None] | Computed] = []
-    for factor in factors:
-        side = loaded(flat, factor) or _computed(flat, factor)
-        if side is None:
-            return None
-        operands.append(side)
-    if not any(isinstance(side, Computed) for side in operands):
+    operands = [loaded(flat, factor) or _computed(flat, factor) for factor in factors]
+    if None in operands or not any(isinstance(side, Computed) for side in operands):
         return None
     product = _product(flat, operands, [total.buffer] * len(operands))
     if isinstance(product, str) or not is_matrix_product(product, machine):
@@ -112,14 +108,12 @@ def _candidates(problem: Problem, machine: Machine) -> list[Candidate]:
     flat, m, tile = prologue.flat, prologue.product.m, product_tile(prologue.product, machine)
     along = vector_iter(flat)
 
-    def is_skinny(emit: Emitter) -> bool | ir.Value:
-        if not prologue.reads_once or not isinstance(along, int) or m is None:
-            return False
-        rows = emit.size(flat.iters[m].extent)
-        return False if isinstance(rows, int) else rows < _FEW
+    def is_skinny(emit: Emitter) -> Bool:
+        rows = _ONE if m is None else flat.iters[m].extent
+        may_be = prologue.reads_once and isinstance(along, int) and rows.value is None
+        return may_be and emit.size(rows) < _FEW
 
     def in_place(emit: Emitter, _: Machine) -> None:
-        assert isinstance(along, int)  # as `is_skinny` says
         NestWriter(flat, along, emit).write([])
 
     lanes = machine.isa.lanes(bits_of(prologue.product.element))
@@ -144,9 +138,7 @@ def _multiply(prologue: Prologue, emit: Emitter) -> None:
         _write_down(prologue.flat, side, emit) if isinstance(side, Computed) else None
         for side in prologue.factors
     ]
-    product = _product(prologue.flat, prologue.factors, buffers)
-    assert not isinstance(product, str)
-    writer = GemmWriter(product, emit)
+    writer = GemmWriter(_product(prologue.flat, prologue.factors, buffers), emit)
     emit.choose(writer.is_skinny(), writer.skinny, writer.tiles)
 
 
@@ -161,10 +153,8 @@ def _product(
     sides = []
     for factor, buffer in zip(factors, buffers, strict=True):
         if isinstance(factor, Computed):
-            assert buffer is not None
-            factor_access = FlatAccess(buffer, _ZERO, _strides(flat, factor.walk))
-            accesses[factor.key] = factor_access
-            sides.append((factor_access, None))
+            accesses[factor.key] = FlatAccess(buffer, _ZERO, _strides(flat, factor.walk))
+            sides.append((accesses[factor.key], None))
         else:
             accesses.update({op: x for op, x in flat.accesses.items() if x is factor[0]})
             sides.append(factor)
@@ -226,16 +216,12 @@ def _map(flat: FlatNest, computed: Computed, buffer: ir.Value) -> FlatNest:
 
 
 def _write_down(flat: FlatNest, computed: Computed, emit: Emitter) -> ir.Value:
-    size: Index = 1
-    for position in computed.walk:
-        size *= emit.size(flat.iters[position].extent)
+    size = times_extents(emit, [flat.iters[i] for i in computed.walk], 1)
     buffer = emit.alloc(size, flat.store.operands[0].type)
     made = _map(flat, computed, buffer)
     along = vector_iter(made)
     if isinstance(along, int):
         NestWriter(made, along, emit).write([])
     else:
-        iters = transposed_iters(made)
-        assert not isinstance(iters, str)
-        TransposeWriter(made, iters, emit).write([])
+        TransposeWriter(made, transposed_iters(made), emit).write([])
     return buffer

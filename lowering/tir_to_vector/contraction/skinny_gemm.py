@@ -5,6 +5,7 @@ B is in place, or in packed panels, each of which is read from end to end.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from relax_mlir.dialects.bindings import ir
@@ -89,12 +90,12 @@ class SkinnyGemm:
             with emit.loop(0, many, group) as k:
                 at = k.counter
                 emit.choose(
-                    single, lambda: self._some_rows(0, 1, span, at, alone),
+                    single, lambda: self._some_rows(span, at, alone, 0, 1),
                     lambda: self._all_rows(span, at, several),
                 )  # fmt: skip
             if many != steps:
                 with emit.loop(many, steps) as step, emit.loop(0, rows) as row:
-                    self._some_rows(row.counter, 1, span, step.counter, 1)
+                    self._some_rows(span, step.counter, 1, row.counter, 1)
             left = end - span[1]
             emit.if_any(left, lambda: self._last_columns(span[1], emit.mask(left, lanes)))
 
@@ -125,21 +126,14 @@ class SkinnyGemm:
                 factors = [
                     emit.splat(self._load_a.one(start + along), self.vector) for start in starts
                 ]
-                k.carry(
-                    [
-                        multiply_add(emit, factor, line, total)
-                        for factor, total in zip(factors, k.carried, strict=True)
-                    ]
-                )
+                pairs = zip(factors, k.carried, strict=True)
+                k.carry([multiply_add(emit, factor, line, total) for factor, total in pairs])
             for place, total in zip(places, k.results, strict=True):
                 emit.vector_store(total, c.base, place, mask)
 
     def _all_rows(self, span: Span, k: Index, steps: int) -> None:
         """Add to the sums of all rows, a few at a time: B is in cache after the first."""
-
-        def some(first: Index, count: int) -> None:
-            self._some_rows(first, count, span, k, steps)
-
+        some = partial(self._some_rows, span, k, steps)
         if isinstance(self.rows, int) and self.rows <= _TOGETHER:
             some(0, self.rows)
         else:
@@ -155,7 +149,7 @@ class SkinnyGemm:
 
             emit.each_vector(first, last, self._lanes, one)
 
-    def _some_rows(self, first: Index, rows: int, span: Span, k: Index, count: int) -> None:
+    def _some_rows(self, span: Span, k: Index, count: int, first: Index, rows: int) -> None:
         """Add `count` rows of B, from row k on, to the sums of some rows."""
         emit, (a, b, c) = self.emit, (self.a, self.b, self.c)
         k_stride = a.stride(self.gemm.k)
@@ -188,9 +182,6 @@ class SkinnyGemm:
         known, many = isinstance(rows, int), self.machine.registers >= _MANY
         count = 2 * _DOTS if many and not known else _DOTS
 
-        def one(columns: list[Index]) -> None:
-            self._dots_of([0], columns, _SUMS * _DOTS // count)
-
         def several(columns: list[Index]) -> None:
             if not isinstance(rows, int):
                 with emit.loop(0, rows, 2) as row:
@@ -206,6 +197,7 @@ class SkinnyGemm:
                 # Columns past the last one repeat it.
                 write([emit.min(column.counter + i, last - 1) for i in range(count)])
 
+        one = partial(self._dots_of, [0], parts=_SUMS * _DOTS // count)
         emit.choose(emit.holds("eq", rows, 1), lambda: by_columns(one), lambda: by_columns(several))
 
     def _dots_of(self, rows: Sequence[Index], columns: Sequence[Index], parts: int = 1) -> None:
@@ -295,7 +287,7 @@ def is_packed_gemv(blocking: GemmBlocking) -> bool | ir.Value:
     )
     if isinstance(blocking.m, int):
         return 0 < blocking.m <= most
-    return False if most < 1 else blocking.m <= most
+    return most > 0 and blocking.m <= most
 
 
 def panels_at_once(blocking: GemmBlocking) -> int:
@@ -326,7 +318,6 @@ class PackedGemv:
         self._scratch = self._emit.alloc(rows * blocking.panel_width, blocking.gemm.element)
         self._copies: ir.Value | None = None
         if blocking.dot is not None or blocking.gemm.widen[0] is not None:
-            assert isinstance(blocking.k, int)  # or panels would not be read so
             self._distance = blocking.k + blocking.lanes
             self._copies = self._emit.alloc(self._most * self._distance, blocking.operand)
 
@@ -380,7 +371,11 @@ class PackedGemv:
             number = column.counter // blocking.panel_width
             place = b.offset + number * b.stride(blocking.panel)
             panel = StridedRef(b.base, place, {"k": b.stride(blocking.gemm.k)})
-            self._rows(rows, vectors, a, panel, number)
+            some = partial(self._sums, vectors, a, panel, number)
+            if isinstance(rows, int):
+                some(0, rows)
+            else:
+                _each_few(emit, rows, some)
             there = replace(store, scratch=self._scratch, rows=rows).at(column.counter)
             store_kept(self._tile(most, vectors), there, self._masks(column.counter, vectors))
 
@@ -396,19 +391,8 @@ class PackedGemv:
     def _vectors(self) -> int:
         return self._blocking.panel_width // self._blocking.lanes
 
-    def _rows(
-        self, m: Index, vectors: int, a: StridedRef, panel: StridedRef, number: Index
-    ) -> None:
-        def some(first: Index, count: int) -> None:
-            self._sums(first, count, vectors, a, panel, number)
-
-        if isinstance(m, int):
-            some(0, m)
-        else:
-            _each_few(self._emit, m, some)
-
     def _sums(
-        self, row: Index, rows: int, columns: int, a: StridedRef, panel: StridedRef, number: Index
+        self, columns: int, a: StridedRef, panel: StridedRef, number: Index, row: Index, rows: int
     ) -> None:
         """Write the sums of some rows by vectors of columns, as many at a time as fit registers."""
         emit, blocking = self._emit, self._blocking

@@ -53,24 +53,20 @@ _TOGETHER = 16
 
 
 def _match_gemm(nests: Nests) -> Problem | str:
-    result = nests.once(match_packed_contraction)
-    if isinstance(result, str):
-        return result
-    if is_matrix_product(result, nests.machine) or is_sum_of_products(result, nests.machine):
-        return _problem(result, nests)
+    gemm = nests.once(match_packed_contraction)
+    if isinstance(gemm, str):
+        return gemm
+    if is_matrix_product(gemm, nests.machine) or is_sum_of_products(gemm, nests.machine):
+        return _match_contraction(nests)
     return "it is no sum of products of matrices"
 
 
 def _match_contraction(nests: Nests) -> Problem | str:
-    result = nests.once(match_packed_contraction)
-    if isinstance(result, str):
-        return result
-    if nests.machine.lanes(result.element) is None:
+    gemm = nests.once(match_packed_contraction)
+    if isinstance(gemm, str):
+        return gemm
+    if nests.machine.lanes(gemm.element) is None:
         return "its sums have no vector form"
-    return _problem(result, nests)
-
-
-def _problem(gemm: Contraction, nests: Nests) -> Problem:
     whole = take_epilogue(nests.nest, nests.tops[1:], nests.machine) or gemm
     return Problem(whole.nests, whole, "contraction", nests.nest)
 
@@ -132,14 +128,12 @@ CONTRACTION = KernelClass("sums of GEMMs", _match_contraction, _candidates)
 def _is_tall_skinny(gemm: Contraction, emit: Emitter, machine: Machine) -> Bool:
     """Return whether columns are so few that rows are best read along k."""
     m, _, k = _extents(gemm)
-    if not _is_plain(gemm, machine) or (m is not None and m < _MIN_ROWS):
+    if not _is_plain(gemm, machine) or find_dot_product(gemm, machine) is not None:
         return False
-    if gemm.a.strides[gemm.k] != 1 or find_dot_product(gemm, machine) is not None:
+    few = (m is not None and m < _MIN_ROWS) or (k is not None and k < _STEPS_EACH)
+    if few or gemm.a.strides[gemm.k] != 1:
         return False
-    if k is not None and k < _STEPS_EACH:
-        return False
-    lanes = machine.lanes(gemm.element)
-    assert lanes is not None  # or rows could not be read along k
+    lanes = machine.isa.lanes(gemm.element.width)
     size = machine.l2_bytes // 2 // (gemm.element.width // 8)
     columns, steps = (emit.size(gemm.flat.iters[i].extent) for i in (gemm.n, gemm.k))
     # A single column needs no copy.
@@ -158,9 +152,7 @@ def _may_be_single(gemm: Contraction, machine: Machine) -> bool:
 
     Then even dot-product instructions or register tiles are no gain.
     """
-    if not _is_plain(gemm, machine) or gemm.m is None or gemm.n is None:
-        return False
-    if gemm.flat.iters[gemm.n].extent.value is not None:
+    if not _is_plain(gemm, machine) or gemm.flat.iters[gemm.n].extent.value is not None:
         return False
     return 1 in (gemm.a.strides[gemm.k], gemm.a.strides[gemm.m])
 
