@@ -4,7 +4,8 @@ A vector of scores is computed at a time. All heads of a thread take one block o
 next, because the heads of one key are adjacent in memory.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
@@ -80,9 +81,8 @@ class DecodeAttention(Setup):
         emit, lanes = self.emit, self.lanes
         element = self.attention.element
         with emit.outside():
-            slots: Index = self.rows
-            for position in inside:
-                slots *= emit.size(self.attention.outer[position])
+            outer = (emit.size(self.attention.outer[position]) for position in inside)
+            slots: Index = math.prod(outer, start=self.rows)
             self.query_stride: Index = round_up(self.depth, lanes)
             self.sum_stride: Index = round_up(self.width, lanes)
             sizes = [slots * size for size in (1, lanes, self.query_stride, self.sum_stride)]
@@ -178,7 +178,7 @@ class DecodeAttention(Setup):
                 loop.carry(step(loop.counter, None, loop.carried))
             sums = loop.results
         left = depth - whole
-        if not isinstance(left, int) or left:
+        if left != 0:
             sums = step(whole, emit.mask(left, lanes), sums)
         value, order = sums_in_lanes(emit, sums)
         return emit.shuffle(value, value, order)
@@ -187,9 +187,10 @@ class DecodeAttention(Setup):
         """Add a block of values to the rescaled sums of a query."""
         emit, lanes = self.emit, self.lanes
         line, width = slot * self.sum_stride, self.width
-        start = values.place(key, 0)
-        for number, upto in self._runs():
-            done = 0 if number == _SUMS else emit.round_down(width, _SUMS * lanes)
+        start, whole = values.place(key, 0), emit.round_down(width, _SUMS * lanes)
+        for number, done, upto in ((_SUMS, 0, whole), (1, whole, width)):
+            if done == upto:
+                continue
             with emit.loop(done, upto, number * lanes) as run:
                 places = [run.counter + h * lanes for h in range(number)]
                 masks: list[ir.Value | None] = [None] * number
@@ -210,17 +211,6 @@ class DecodeAttention(Setup):
                 for place, value in zip(places, loop.results, strict=True):
                     emit.vector_store(value, self.sums, [line + place])
 
-    def _runs(self) -> Iterator[tuple[int, Index]]:
-        """Yield the vectors of a value that are summed at a time, and the end of their range."""
-        width = self.width
-        whole = self.emit.round_down(width, _SUMS * self.lanes)
-        if not isinstance(whole, int) or whole:
-            yield _SUMS, whole
-        if not isinstance(width, int) or width > whole:
-            yield 1, width
-
     def _finish(self, env: dict[int, Index], row: Index, slot: Index) -> None:
-        sums = slot * self.sum_stride
-        totals = slot * self.lanes
-        out = self.matrix(self.attention.out, env)
-        self.finish(out, row, (self.sums, sums), (self.totals, totals))
+        sums, totals = (self.sums, slot * self.sum_stride), (self.totals, slot * self.lanes)
+        self.finish(self.matrix(self.attention.out, env), row, sums, totals)

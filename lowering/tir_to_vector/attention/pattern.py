@@ -317,22 +317,17 @@ class _Matcher:
     def _extent(self, flat: FlatNest, iterator: int) -> SymExpr:
         return flat.iters[flat.nest.loop_of[iterator]].extent
 
-    def _products(
-        self, flat: FlatNest, dims: list[int]
-    ) -> tuple[tuple[Place, Place], SymExpr]:  # fmt: skip
+    def _products(self, flat: FlatNest, dims: list[int]) -> tuple[tuple[Place, Place], SymExpr]:
         sides, _ = _product(flat)
         _require(len(dims) >= 2 and len(flat.iters) == len(dims) + 1)
         *outer, i, j = dims
         (depth,) = set(range(len(flat.iters))) - set(dims)
-        for (a, b), (wa, wb) in (
-            ([s[0] for s in order], [s[1] for s in order]) for order in (sides, sides[::-1])
-        ):
+        for (a, wa), (b, wb) in (sides, sides[::-1]):
             q, k = _strides(flat, a), _strides(flat, b)
             if q[j] == 0 and k[i] == 0 and q[i] != 0 and k[j] != 0:
-                return (
-                    Place(a.buffer, a.offset, [q[o] for o in outer], q[i], q[depth], wa),
-                    Place(b.buffer, b.offset, [k[o] for o in outer], k[j], k[depth], wb),
-                ), self._extent(flat, depth)
+                query = _place(a, q, [*outer, i, depth], wa)
+                key = _place(b, k, [*outer, j, depth], wb)
+                return (query, key), self._extent(flat, depth)
         raise _Differs
 
     def _summands(self) -> tuple[Scores, list[Place]]:
@@ -350,9 +345,8 @@ class _Matcher:
         widened = [*scores.widened, *(None for _ in seen)]
         for load, widen in zip([*scores.added, *seen], widened, strict=True):
             flat = flat_access(load, dims)
-            *outer, row, column = flat.strides
-            _require(column in (0, 1))
-            places.append(Place(flat.buffer, flat.offset, outer, row, column, widen))
+            _require(flat.strides[-1] in (0, 1))
+            places.append(_place(flat, flat.strides, dims, widen))
         return scores, places
 
     def _same_walk(self, flat: FlatNest) -> list[int]:
@@ -418,10 +412,10 @@ class _Matcher:
         (width,) = set(range(len(flat.iters))) - set(dims)
         v, to = _strides(flat, access), _strides(flat, out)
         _require(v[i] == 0 and to[j] == 0)
-        value = Place(access.buffer, access.offset, [v[o] for o in outer], v[j], v[width], widen)
-        target = Place(out.buffer, out.offset, [to[o] for o in outer], to[i], to[width])
-        rounded = self._rounded(flat, out.buffer, [*outer, i, width])
-        return value, rounded or target, self._extent(flat, width)
+        value = _place(access, v, [*outer, j, width], widen)
+        results = [*outer, i, width]
+        target = self._rounded(flat, out.buffer, results) or _place(out, to, results)
+        return value, target, self._extent(flat, width)
 
     def _rounded(self, flat: FlatNest, buffer: ir.Value, roles: list[int]) -> Place | None:
         """Match the conversion of sums to a narrower type, if there is one."""
@@ -441,10 +435,8 @@ class _Matcher:
         extents = [self._extent(flat, dim) for dim in where]
         _require([self._extent(last, dim) for dim in dims] == extents)
         access = last.accesses[last.store]
-        strides = _strides(last, access)
-        *outer, row, column = (strides[dims[where.index(role)]] for role in roles)
         self._between.append(buffer)
-        return Place(access.buffer, access.offset, outer, row, column)
+        return _place(access, _strides(last, access), [dims[where.index(role)] for role in roles])
 
     def _only_here(self, out: Place, read: list[Place]) -> None:
         """Check that nothing else uses the buffers between, and the result is none of them."""
@@ -459,6 +451,14 @@ class _Matcher:
 def _is_load(value: ir.Value, buffer: ir.Value) -> bool:
     operands = operands_of(value, "memref.load")
     return operands is not None and operands[0] == buffer
+
+
+def _place(
+    access: FlatAccess, strides: Sequence[SymExpr], dims: Sequence[int], widen: str | None = None
+) -> Place:
+    """Return an operand whose outer loops, rows and columns walk strides at these positions."""
+    *outer, row, column = (strides[dim] for dim in dims)
+    return Place(access.buffer, access.offset, outer, row, column, widen)
 
 
 def _strides(flat: FlatNest, access: FlatAccess) -> list[SymExpr]:

@@ -1,5 +1,6 @@
 """What the attention kernels share: operands, score modification, sizes of tiles, and packing."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -146,8 +147,7 @@ class Setup:
 
     def __init__(self, attention: Attention, emit: Emitter) -> None:
         self.attention, self.emit, self.machine = attention, emit, emit.machine
-        lanes = emit.machine.lanes(attention.element)
-        assert lanes is not None  # other elements are left to plain loops
+        lanes = emit.isa.lanes(attention.element.width)
         vector = ir.VectorType.get([lanes], attention.element)
         self.use: Arithmetic = Arithmetic(
             emit, vector, find_pair_dot_product(attention, emit.machine)
@@ -188,12 +188,8 @@ class Setup:
         emit = self.emit
         order = [*self.own, *self.shared]
         extents = [emit.size(self.attention.outer[i]) for i in order]
-        if emit.threads == 1:
-            yield {i: (0, extent) for i, extent in zip(order, extents, strict=True)}, (0, self.rows)
-            return
-        work: Index = self.rows * self.keys * (self.depth + self.width)
-        for extent in extents:
-            work *= extent
+        each = self.rows * self.keys * (self.depth + self.width)
+        work = math.prod(extents, start=each)
         dims = [ParallelDim(self.rows, unit)]
         # The outermost loop is split that has two steps for each thread, or more than those inside.
         most = ceil_div(self.rows, unit)
@@ -360,7 +356,8 @@ class Plan(Setup):
         """Return what loads an operand: pairs, or numbers times a factor."""
         if self.pairs is None:
             return x.loader(scale)
-        return VnniLoader(self.emit, x.base, self.pairs, None, False, self.use.lanes, x.element)
+        lanes, element = self.use.lanes, self.attention.element
+        return VnniLoader(self.emit, x.base, self.pairs, None, False, lanes, element)
 
     def _fit_l1(self, width: int) -> bool:
         """Whether L1 holds all values of a head."""

@@ -129,12 +129,14 @@ class Softmax:
 
     def begin(self, rows: Index) -> None:
         """Reset the state of rows."""
-        use = self.use
-        emit = use.emit
-        lowest, zero = emit.constant(use.vector, LOWEST), emit.constant(use.vector, 0)
-        with emit.loop(0, rows, use.lanes) as row:
-            emit.vector_store(lowest, self.highest, [row.counter])
-            emit.vector_store(zero, self.totals, [row.counter])
+        self._fill(rows, (self.highest, LOWEST), (self.totals, 0))
+
+    def _fill(self, count: Index, *numbers: tuple[ir.Value, float]) -> None:
+        """Set the first elements of buffers to a number each."""
+        use, emit = self.use, self.use.emit
+        with emit.loop(0, count, use.lanes) as loop:
+            for buffer, number in numbers:
+                emit.vector_store(emit.constant(use.vector, number), buffer, [loop.counter])
 
     def adjust(
         self,
@@ -161,12 +163,8 @@ class Softmax:
 
     def reset_partial_sums(self, rows: Index) -> None:
         """Reset the partial sums of bounded exponentials."""
-        use, parts = self.use, self.parts
-        if parts is None:
-            return
-        zero = use.emit.constant(use.vector, 0)
-        with use.emit.loop(0, rows * use.lanes, use.lanes) as row:
-            use.emit.vector_store(zero, parts, [row.counter])
+        if self.parts is not None:
+            self._fill(rows * self.use.lanes, (self.parts, 0))
 
     def keep(self, row: Index, column: Index, sums: list[list[ir.Value]]) -> None:
         """Store the scores of a tile."""
@@ -196,7 +194,9 @@ class Softmax:
         """
         emit = self.use.emit
         emit.choose(
-            bounded, lambda: self._prepare_bounded(rows), lambda: self._prepare(rows, columns)
+            bounded,
+            lambda: self._fill(rows, (self.shift, 0), (self.shrink, 1)),
+            lambda: self._prepare(rows, columns),
         )
         start = emit.select(bounded, done, 0)
         with emit.loop(0, rows) as row:
@@ -210,13 +210,6 @@ class Softmax:
             self._peak(row.counter, columns)
         with emit.loop(0, rows, self.use.lanes) as row:
             self._shift(row.counter)
-
-    def _prepare_bounded(self, rows: Index) -> None:
-        emit, use = self.use.emit, self.use
-        zero, one = emit.constant(use.vector, 0), emit.constant(use.vector, 1)
-        with emit.loop(0, rows, use.lanes) as row:
-            emit.vector_store(zero, self.shift, [row.counter])
-            emit.vector_store(one, self.shrink, [row.counter])
 
     def _store(self, exp: ir.Value, line: Index, column: Index) -> None:
         """Store exponentials of a row in place of its scores; pairs never overtake the scores."""

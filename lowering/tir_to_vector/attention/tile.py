@@ -204,11 +204,6 @@ class Matrix:
         """Load one element."""
         return self.loader().one(at)
 
-    @property
-    def element(self) -> ir.Type:
-        """The type that it is widened to."""
-        return self.use.vector.element_type
-
 
 PAIR = 2
 _FIRST = 0xFFFF  # the bits of a pair's first number

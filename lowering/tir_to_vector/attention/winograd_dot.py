@@ -171,8 +171,6 @@ def _winograd_sums(
     """
     emit, lanes = use.emit, use.lanes
     a_row, b_row = a.stride("m"), b.stride("k")
-    assert isinstance(a_row, int)  # as steps are known
-    assert isinstance(b_row, int)
     size = use.vector.element_type.width // 8
     start = emit.address(a.base)
     start += a.offset * size
