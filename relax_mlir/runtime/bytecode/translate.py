@@ -175,6 +175,13 @@ def _returns_own_tensor(executable: Program, code: list[Instruction]) -> bool:
     return True
 
 
+def _returns_tensor(executable: Program, code: list[Instruction]) -> bool:
+    """Whether straight code that returns tensors of its own returns one, not a tuple."""
+    result = next(instr.reg for instr in code if instr.op is Opcode.RET)
+    made = next(instr for instr in code if instr.op is Opcode.CALL and instr.dst == result)
+    return executable.func_names[made.func_idx] == PREFIX + "alloc_tensor"
+
+
 def _new_tensor(
     executable: Program, shapes: ShapeLocals, storage: Instruction, tensor: Instruction
 ) -> str:
@@ -265,6 +272,7 @@ def translate(
     out = Writer()
     params = ", ".join(f"r{i}" for i in range(func.num_args))
     out.add(0, f"def function({params}):")
+    out.add(1, "pass")  # a line for `direct_call`
     straight = not any(instr.op in (Opcode.IF, Opcode.GOTO) for instr in code)
     locals_ = [f"r{i}" for i in range(func.num_args, func.register_file_size)]
     if not straight and locals_:
@@ -286,5 +294,8 @@ def translate(
     scope: dict[str, Any] = {}
     exec(compile("\n".join(out.lines), f"<vm function {index}>", "exec"), namespace, scope)
     scope["function"].takes_values = True
-    scope["function"].returns_own_tensor = straight and _returns_own_tensor(executable, code)
+    own = straight and _returns_own_tensor(executable, code)
+    direct = own and not plain and _returns_tensor(executable, code)
+    scope["function"].returns_own_tensor = own
+    scope["function"].direct_lines = out.lines if direct else []
     return scope["function"], out.instruction

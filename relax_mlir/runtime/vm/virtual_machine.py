@@ -52,6 +52,7 @@ from relax_mlir.runtime.vm.arguments import (
     with_placeholders,
 )
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT, bounded
+from relax_mlir.runtime.vm.direct_call import NAMES, direct_call
 from relax_mlir.runtime.vm.stateful import STATEFUL, StatefulCalls
 
 ndarray = np.ndarray
@@ -139,6 +140,7 @@ class VirtualMachine(StatefulCalls):
             "new_tensor": tensor_function(self.state),
             "to_value": to_value,
             "fail": self._fail,
+            **NAMES,
             **{f"c{i}": c for i, c in enumerate(constants)},
             **{f"d{i}": _dtype(c) for i, c in enumerate(constants) if type(c) is str},
             **{f"t{i}": ffi_tensor(c) if self._native else c for i, c in enumerate(constants)},
@@ -208,6 +210,7 @@ class VirtualMachine(StatefulCalls):
     ) -> None:
         with self._lock:
             self._wrap = wrap
+            self._namespace["watched"] = wrap is not None
             self._bodies.clear()
             self._namespace.update(self._stubs())
 
@@ -230,7 +233,7 @@ class VirtualMachine(StatefulCalls):
                 f" (it has: {', '.join(self.functions) or 'none'})"
             )
         func = self.executable.global_funcs[index]
-        self._body(index)
+        lines = self._body(index).direct_lines
         bodies, find = self._bodies, self._body
         count, own, may_write = func.num_args, self._own, self._calls_others()
 
@@ -242,6 +245,9 @@ class VirtualMachine(StatefulCalls):
                 return [to_value(a) if a is arg else a for a, arg in zip(given, args, strict=True)]
             except Exception:
                 return convert(self.executable, func, args)
+
+        def deep(error: RecursionError) -> VMError:
+            return too_deep(name, error, self.executable, self._namespace, self._lines)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != count:
@@ -271,8 +277,7 @@ class VirtualMachine(StatefulCalls):
                 else:
                     result = body(*values)
             except RecursionError as error:
-                deep = too_deep(name, error, self.executable, self._namespace, self._lines)
-                raise deep from error
+                raise deep(error) from error
             if copied:
                 write_all_back(args, values, name)
             kind = type(result)
@@ -282,6 +287,8 @@ class VirtualMachine(StatefulCalls):
                 result = own(result, args, values)
             return result.view(Tensor) if kind is ndarray else as_tensors(result)
 
+        if lines:
+            call = direct_call(index, lines, count, self._namespace, call, deep)
         return described(call, func)
 
     def _calls_others(self) -> bool:
