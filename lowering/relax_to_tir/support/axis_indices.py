@@ -25,6 +25,7 @@ from relax_mlir.lowering.relax_to_tir.support.index_checks import (
     check_extrema,
     place_of,
 )
+from relax_mlir.lowering.walk import defining_op
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,14 @@ def places_of(
 
 def static_indices(value: ir.Value) -> np.ndarray | None:
     """Return the numbers of a constant that nothing writes to, None of any other value."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+    constant = defining_op(value, "relax.constant")
+    if constant is None:
         return None
     for use in value.uses:
         if use.owner.operation.name.removeprefix("relax.") not in COMPUTE_OPS:
             return None
     try:
-        return constant_array(value.owner.operation.attributes["value"])
+        return constant_array(constant.attributes["value"])
     except ValueError:
         return None
 

@@ -5,6 +5,7 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import COMPUTE_OPS
 from relax_mlir.dialects.tir.layout import INT4
 from relax_mlir.dialects.tir.scalar import Scalar, const
+from relax_mlir.lowering.walk import defining_op
 
 
 def scalar_of(value: ir.Value) -> ir.Attribute | None:
@@ -12,9 +13,10 @@ def scalar_of(value: ir.Value) -> ir.Attribute | None:
 
     A constant that something may write to is none.
     """
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+    constant = defining_op(value, "relax.constant")
+    if constant is None:
         return None
-    elements = value.owner.operation.attributes["value"]
+    elements = constant.attributes["value"]
     if not isinstance(elements, ir.DenseElementsAttr) or not elements.is_splat:
         return None
     if any(length != 1 for length in value.type.shape):

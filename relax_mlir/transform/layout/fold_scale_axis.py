@@ -20,7 +20,7 @@ from relax_mlir.dialects.relax.side_effects import (
 )
 from relax_mlir.dialects.symbolic.expr import SymExpr
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
-from relax_mlir.lowering.walk import INNER_FIRST, named
+from relax_mlir.lowering.walk import INNER_FIRST, defining_op, named
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
 from relax_mlir.transform.relax.rebuild import symbols_of
 
@@ -122,9 +122,8 @@ def _commutes(op: ir.Operation, scale: ir.Value) -> bool:
 
 
 def _is_positive(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
-        return False
-    return bool(np.all(constant_array(value.owner.operation.attributes["value"]) > 0))
+    constant = defining_op(value, "relax.constant")
+    return constant is not None and bool(np.all(constant_array(constant.attributes["value"]) > 0))
 
 
 class _Hoist:

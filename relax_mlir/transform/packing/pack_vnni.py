@@ -27,6 +27,7 @@ from relax_mlir.lowering.tir_to_vector.convolution.weight_blocks import (
     note_of,
 )
 from relax_mlir.lowering.tir_to_vector.plan import plan_function
+from relax_mlir.lowering.walk import defining_op
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
 from relax_mlir.transform.kernels.contraction import nests_alone
 from relax_mlir.transform.packing.packed_operand import give_buffer
@@ -106,7 +107,7 @@ class _Packer:
 
 
 def _is_kernel(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+    if defining_op(value, "relax.constant") is None:
         return False
     return T.tensor_dtype(value.type) in _DTYPES and len(T.known_dims(value.type)) >= 3
 

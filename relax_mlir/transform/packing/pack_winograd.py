@@ -39,6 +39,7 @@ from relax_mlir.lowering.tir_to_vector.winograd.pattern import (
     shared_elements,
 )
 from relax_mlir.lowering.tir_to_vector.winograd.sizes import best_outputs, panel_vectors
+from relax_mlir.lowering.walk import defining_op
 from relax_mlir.pass_infra.config import WINOGRAD_TILE
 from relax_mlir.pass_infra.context import PassContext
 from relax_mlir.transform.kernels.calls import KernelMaker, TirCall, kernel_calls, match_call
@@ -156,7 +157,7 @@ class _Packer:
 
 
 def _is_kernel(value: ir.Value) -> bool:
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+    if defining_op(value, "relax.constant") is None:
         return False
     dims = T.known_dims(value.type)
     # Planning a function to find its windows takes longer than to see that none are 3 x 3.

@@ -15,6 +15,7 @@ from relax_mlir.lowering.tir_to_vector.analysis import (
     top_level,
 )
 from relax_mlir.lowering.tir_to_vector.index_emit import constant_or_value
+from relax_mlir.lowering.walk import defining_op
 from relax_mlir.transform.kernels.calls import KernelSymbols, TirCall, match_call
 from relax_mlir.transform.kernels.elementwise import (
     ElementwiseKernel,
@@ -118,7 +119,7 @@ class Source:
 
 def is_constant(value: ir.Value) -> bool:
     """Whether a value is a constant tensor."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "relax.constant"
+    return defining_op(value, "relax.constant") is not None
 
 
 def computes(value: ir.Value) -> bool:

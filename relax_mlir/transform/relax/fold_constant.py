@@ -28,7 +28,7 @@ from relax_mlir.dialects.relax.ops.base import (
 from relax_mlir.dialects.relax.side_effects import functions_to_optimize, written_values
 from relax_mlir.dialects.relax.tuples import is_tuple, known_fields
 from relax_mlir.errors import RelaxMLIRError
-from relax_mlir.lowering.walk import replace_by_body
+from relax_mlir.lowering.walk import defining_op, replace_by_body
 from relax_mlir.runtime.bytecode.builtins import LIBRARY_PREFIX
 from relax_mlir.runtime.library.table import LIBRARY
 from relax_mlir.transform.relax.dead_code_elimination import remove_unused
@@ -200,12 +200,11 @@ class _Folder:
             dims = T.shape_dims(value.type)
             sizes = [dim.value for dim in dims or () if dim.value is not None]
             return None if dims is None or len(sizes) != len(dims) else tuple(sizes)
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
-            return None
-        if value in self._written:
+        constant = defining_op(value, "relax.constant")
+        if constant is None or value in self._written:
             return None
         try:
-            return constant_array(value.owner.operation.attributes["value"], filled=filled)
+            return constant_array(constant.attributes["value"], filled=filled)
         except ValueError:
             return None
 

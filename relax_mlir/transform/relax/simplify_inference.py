@@ -14,7 +14,7 @@ from relax_mlir.dialects.relax.side_effects import (
     written_values,
 )
 from relax_mlir.lowering.relax_to_tir.decompose import batch_norm, dropout, layer_norm, replace
-from relax_mlir.lowering.walk import INNER_FIRST, collect
+from relax_mlir.lowering.walk import INNER_FIRST, collect, defining_op
 
 # Operation -> (what it is written as, whether its results can be its operands themselves).
 _RULES: dict[str, tuple[Callable[..., ir.Value | None], bool]] = {
@@ -53,10 +53,8 @@ def _has_known_statistics(op: ir.Operation) -> bool:
 
 
 def _is_finite_constant(value: ir.Value) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "relax.constant":
-        return False
-    return bool(np.isfinite(constant_array(owner.attributes["value"])).all())
+    op = defining_op(value, "relax.constant")
+    return op is not None and bool(np.isfinite(constant_array(op.attributes["value"])).all())
 
 
 def _simplify(module: ir.Operation, chosen: Callable[[ir.Operation], bool]) -> None:

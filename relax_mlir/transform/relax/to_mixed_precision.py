@@ -12,7 +12,7 @@ from relax_mlir.dialects.relax.ops.elementwise import with_dtype
 from relax_mlir.dialects.relax.side_effects import captured_values, functions_to_optimize
 from relax_mlir.dialects.relax.tuples import field_types, is_make_tuple, known_fields, make_tuple
 from relax_mlir.errors import PassError, did_you_mean
-from relax_mlir.lowering.walk import collect
+from relax_mlir.lowering.walk import collect, defining_op
 from relax_mlir.transform.relax.dynamic_quantization import quantize_dynamically
 from relax_mlir.transform.relax.infer_type import settle_result
 from relax_mlir.transform.relax.mixed_precision_uses import Need, narrow_only, policy_of
@@ -256,9 +256,10 @@ class _Rewriter:
             return not isinstance(value.type, ir.TupleType)
         if T.tensor_dtype(value.type) == self._half:
             return True
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name != "relax.constant":
+        constant = defining_op(value, "relax.constant")
+        if constant is None:
             return False
-        array = constant_array(value.owner.operation.attributes["value"])
+        array = constant_array(constant.attributes["value"])
         return bool((np.abs(array.astype("float64")) <= self._limit).all())
 
     def _part(self, op: ir.Operation) -> None:

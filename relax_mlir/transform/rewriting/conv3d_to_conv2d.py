@@ -5,9 +5,9 @@ from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.conv_geometry import pads, per_axis
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.lowering.relax_to_tir.decompose import reshape
+from relax_mlir.lowering.walk import defining_op
 from relax_mlir.transform.rewriting.convolutions import (
     attributes,
-    is_constant,
     is_dense,
     rewrite_convolutions,
 )
@@ -31,7 +31,7 @@ def conv3d_to_conv2d(module: ir.Operation) -> None:
 def _rewrite(conv: ir.Operation, written: set[ir.Value]) -> bool:
     data, weight = conv.operands
     shapes = T.all_dims(value.type for value in (data, weight, conv.results[0]))
-    if shapes is None or not is_dense(conv) or not is_constant(weight):
+    if shapes is None or not is_dense(conv) or defining_op(weight, "relax.constant") is None:
         return False
     if T.tensor_dtype(data.type) != _DTYPE:
         return False

@@ -54,8 +54,3 @@ def is_dense(conv: ir.Operation) -> bool:
         and attrs["groups"] == 1 and T.tensor_dims(conv.operands[1].type) is not None
         and len(dtypes) == 1 and dtypes <= {*_DTYPES}
     )  # fmt: skip
-
-
-def is_constant(value: ir.Value) -> bool:
-    """Whether a value is a constant of the program."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name == "relax.constant"

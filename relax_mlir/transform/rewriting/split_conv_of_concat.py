@@ -6,10 +6,10 @@ from relax_mlir.dialects.bindings import ir
 from relax_mlir.dialects.relax import types as T
 from relax_mlir.dialects.relax.ops.base import build
 from relax_mlir.dialects.relax.tuples import known_fields
+from relax_mlir.lowering.walk import defining_op
 from relax_mlir.transform.rewriting.convolutions import (
     attributes,
     input_made_by,
-    is_constant,
     is_dense,
     rewrite_convolutions,
 )
@@ -65,7 +65,7 @@ def _pays(conv: ir.Operation, widths: list[int]) -> bool:
     if len(widths) < 2 or min(widths) < _LEAST_CHANNELS or not is_dense(conv):
         return False
     weight = conv.operands[1]
-    if not is_constant(weight):
+    if defining_op(weight, "relax.constant") is None:
         return False
     kernel = T.tensor_dims(weight.type) or []
     dims = dict(zip(attributes(conv)["kernel_layout"], kernel, strict=True))
