@@ -154,32 +154,29 @@ def _own_tensors(code: list[Instruction], names: list[str]) -> dict[int, int]:
     return pairs
 
 
-def _returns_own_tensor(executable: Program, code: list[Instruction]) -> bool:
-    """Whether straight code returns a tensor that it allocated itself, or a tuple of such."""
+def _own_result(executable: Program, code: list[Instruction]) -> str:
+    """Return what makes the result of straight code, if that is tensors it allocated itself.
+
+    That is the function that allocates the tensor, or makes a tuple of such; "" for other results.
+    """
     makers: dict[Arg, list[int]] = {}
     for i, instr in enumerate(code):
         if instr.op is Opcode.CALL:
             makers.setdefault(instr.dst, []).append(i)
+    names: list[str] = []
     # Registers, and the instructions that read them.
     pending = [next((instr.reg, i) for i, instr in enumerate(code) if instr.op is Opcode.RET)]
     while pending:
         register, reader = pending.pop()
         made = makers.get(register, [])
         if len(made) != 1 or made[0] >= reader:
-            return False
-        name = executable.func_names[code[made[0]].func_idx]
-        if name == PREFIX + "make_tuple":
+            return ""
+        names.append(executable.func_names[code[made[0]].func_idx])
+        if names[-1] == PREFIX + "make_tuple":
             pending += [(arg, made[0]) for arg in code[made[0]].args]
-        elif name != PREFIX + "alloc_tensor":
-            return False
-    return True
-
-
-def _returns_tensor(executable: Program, code: list[Instruction]) -> bool:
-    """Whether straight code that returns tensors of its own returns one, not a tuple."""
-    result = next(instr.reg for instr in code if instr.op is Opcode.RET)
-    made = next(instr for instr in code if instr.op is Opcode.CALL and instr.dst == result)
-    return executable.func_names[made.func_idx] == PREFIX + "alloc_tensor"
+        elif names[-1] != PREFIX + "alloc_tensor":
+            return ""
+    return names[0]
 
 
 def _new_tensor(
@@ -294,8 +291,8 @@ def translate(
     scope: dict[str, Any] = {}
     exec(compile("\n".join(out.lines), f"<vm function {index}>", "exec"), namespace, scope)
     scope["function"].takes_values = True
-    own = straight and _returns_own_tensor(executable, code)
-    direct = own and not plain and _returns_tensor(executable, code)
-    scope["function"].returns_own_tensor = own
-    scope["function"].direct_lines = out.lines if direct else []
+    own = _own_result(executable, code) if straight else ""
+    scope["function"].returns_own_tensor = own != ""
+    is_direct = own == PREFIX + "alloc_tensor" and not plain
+    scope["function"].direct_lines = out.lines if is_direct else []
     return scope["function"], out.instruction

@@ -4,19 +4,16 @@ from collections.abc import Callable
 from sys import getrecursionlimit
 from typing import Any
 
-import numpy as np
-
 from relax_mlir.runtime.values.ndarray import Tensor
 from relax_mlir.runtime.vm.call_depth import TRUSTED_LIMIT
 
 # Longer functions take so long that one call more does not show.
 _MAX_LINES = 50
-_MISSING: Any = object()
+# Globals of the calls that are not those of `translate`'s functions too.
 NAMES: dict[str, Any] = {
     "Tensor": Tensor,
     "getrecursionlimit": getrecursionlimit,
-    "missing": _MISSING,
-    "view": np.ndarray.view,
+    "missing": object(),
     "watched": False,
 }
 
@@ -48,7 +45,7 @@ def direct_call(
     args = [f"r{i}" for i in range(count)]
     params = "".join(f"{arg}=missing, " for arg in args) + ("/, " if args else "")
     odd = [
-        f"type({arg} := view({arg}, ndarray) if type({arg}) is Tensor else {arg}) is not ndarray"
+        f"type({arg} := {arg}.view(ndarray) if type({arg}) is Tensor else {arg}) is not ndarray"
         f" or not {arg}.flags.carray or not {arg}.dtype.isnative"
         for arg in args
     ]
