@@ -41,8 +41,8 @@ def find_stages(flat: FlatNest) -> list[Stage]:
     seen, latest = False, None
     for op, only in zip(flat.slice, _live_values(flat), strict=True):
         if is_function(op.name):
-            made = _between(flat, latest, op.results[0])
-            if latest is not None and any(latest in each.operands for each in made):
+            made = () if latest is None else _between(flat, latest, op.results[0])
+            if any(latest in each.operands for each in made):
                 cuts.append(latest)
             seen, latest = True, None
         if seen and only is not None and isinstance(only.type, ir.F32Type):
